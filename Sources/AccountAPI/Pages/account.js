@@ -1,0 +1,811 @@
+// The page on which people manage their account. It is an app of the sign-in page: it gets its session by a one-time
+// code (account-tabs.js), and calls the routes that any app can call.
+//
+// The tokens of the session stay in variables. The refresh token is also in the state of this tab's history entry, which
+// a reload restores and no history list, other tab or server sees (ADR 0022).
+//
+// Opening the page changes nothing. Each change is a press, with the version that the person has seen (`If-Match`), and
+// with an Idempotency-Key. If the account changed meanwhile, the page shows the new state and reports it.
+
+import { app, build, fill, markBusy, offerLanguages, preferredLanguage, spaced } from "./common.js";
+import * as sections from "./account-sections.js";
+import {
+  arrival, dropErrand, exchange, leave, onAnswer, open, pass, prepareProvider, prepareSignIn,
+} from "./account-tabs.js";
+import { call, forget, Problem, randomText, remember, Session, speak, typeOf } from "./service.js";
+
+const { languages, names, strings } = await (await fetch(new URL("account.json", import.meta.url))).json();
+
+// Seconds that a sign-in must still count as recent before the person leaves for another page.
+const recencyMargin = 120;
+// Milliseconds between two reads of a merge that waits for the app.
+const mergeWait = 2_000;
+// The steps and sections that a link to this page can name behind the `#`.
+const entrances = { history: "history", methods: "methods", notMe: "notMe", sessions: "sessions" };
+
+let kept = history.state ?? {};
+let language = kept.language ?? preferredLanguage(navigator.languages, Object.keys(languages));
+// What the page knows about the project: the key, and the methods that people can sign in with.
+let project = null;
+let passwordPolicy = null;
+let reauthentication = [];
+let session = null;
+// The account, as the compatible API shows it.
+let user = null;
+// The other account of a merge: { session, user, isSurvivor, choices, preview }.
+let other = null;
+// The prepared tab of the step on the screen.
+let errand = null;
+// The step on the screen, and its values.
+let view = { name: null, data: {} };
+// The names of the strings for the problem and the status.
+let problem = null;
+let status = null;
+// The text below a step while another tab is open.
+let waiting = null;
+let isBusy = false;
+// The section that gets the focus next.
+let focused = null;
+
+const byId = (id) => document.getElementById(id);
+
+function keep(changes) {
+  kept = { ...kept, ...changes };
+  history.replaceState(kept, "", location.pathname);
+}
+
+function keepSession(next) {
+  session = next;
+  keep({ refreshToken: session?.refreshToken });
+}
+
+const own = (path) => `concord/v1/${path}`;
+
+// The claims of an ID token. The service has checked them.
+function claims(idToken) {
+  const [, content] = idToken.split(".");
+  const bytes = Uint8Array.from(atob(content.replaceAll("-", "+").replaceAll("_", "/")), (char) => char.charCodeAt(0));
+  return JSON.parse(new TextDecoder().decode(bytes));
+}
+
+// Returns true if the sign-in is too old for `operation`, or will be soon. Guests have no way to sign in again.
+async function isOld(operation) {
+  const limit = reauthentication.find((one) => one.operation === operation)?.maxAge;
+  const { auth_time: time, firebase } = claims(await session.idToken());
+  if (limit === undefined || firebase?.sign_in_provider === "anonymous") return false;
+  return Date.now() / 1000 - time > limit - Math.min(recencyMargin, limit / 2);
+}
+
+// The account of a session.
+async function accountOf(side) {
+  const body = { idToken: await side.idToken() };
+  const { users } = await call("POST", "v1/accounts:lookup", { apiKey: project.apiKey, body });
+  return users[0];
+}
+
+// The content of the sections
+
+const content = sections.empty();
+
+const loaders = {
+  async methods() {
+    const [methods, quarantine] = await Promise.all([
+      session.answer("GET", own("account/methods")),
+      session.call("GET", own("account/quarantine")),
+    ]);
+    user = await accountOf(session);
+    return { methods: methods.content.methods, suspended: quarantine.methods, version: methods.version };
+  },
+
+  async sessions() {
+    const { content, version } = await session.answer("GET", own("account/sessions"));
+    return { ...content, version };
+  },
+
+  history: () => session.call("GET", own("account/events?pageSize=20")),
+
+  merges: () => session.call("GET", own("account/merges")),
+};
+
+// Reads one section. Its failure leaves the others alone.
+async function load(name) {
+  const asked = session;
+  content[name].isLoading = true;
+  showSection(name);
+  try {
+    const found = await loaders[name]();
+    if (asked !== session) return;
+    content[name] = { found, problem: null, isLoading: false };
+  } catch (error) {
+    if (asked !== session) return;
+    if (typeOf(error) === "invalid-session") return end("session");
+    content[name] = { ...content[name], problem: typeOf(error), isLoading: false };
+  }
+  showSection(name);
+}
+
+const loadAll = () => Promise.all(Object.keys(loaders).map(load));
+
+// Adds the next page of a list.
+async function more(name, list, path) {
+  const { found } = content[name];
+  const next = await session.call("GET", own(`${path}pageToken=${encodeURIComponent(found.nextPageToken)}`));
+  found[list] = [...found[list], ...next[list]];
+  found.nextPageToken = next.nextPageToken;
+}
+
+const methodsFound = () => content.methods.found?.methods ?? [];
+const working = () => methodsFound().filter(({ works }) => works).map(({ method }) => method);
+
+// The methods by which the person can sign in again, if the service has not named them.
+function ways() {
+  const mails = user?.emailVerified && project.methods.some(({ method }) => method === "emailLink");
+  return [...new Set([...working(), ...(mails ? ["emailLink"] : [])])];
+}
+
+// Steps
+
+function go(name, data = {}) {
+  view = { name, data };
+}
+
+// The name in the address of an account that people know.
+const nameOfAccount = (account) => account?.email ?? account?.phoneNumber ?? account?.displayName ?? null;
+
+// Ends the use of the account on this page.
+function end(reason, canReturn = true) {
+  const email = user?.email;
+  keepSession(null);
+  user = other = null;
+  Object.assign(content, sections.empty());
+  go("ended", { reason, canReturn, email });
+  show();
+}
+
+const actions = {
+  signIn: () => leave({ lang: language }, {}),
+
+  back() {
+    other = null;
+    dropErrand();
+    go("overview");
+    loadAll();
+  },
+
+  // Methods
+
+  async remove() {
+    const { method } = view.data;
+    await session.call("DELETE", own(`account/methods/${method}`), {
+      key: randomText(), version: content.methods.found.version,
+    });
+    await finish("methods", "status.removed", { method });
+  },
+
+  connect() {
+    open(errand);
+    waiting = "connect.waiting";
+  },
+
+  async setPassword() {
+    const field = byId("password-field");
+    if (!field.value) throw new Problem("weak-password");
+    const body = { idToken: await session.idToken(), password: field.value, returnSecureToken: true };
+    const changed = await call("POST", "v1/accounts:update", { apiKey: project.apiKey, body });
+    session.adopt(changed);
+    keepSession(session);
+    await finish("methods", "status.password");
+  },
+
+  async restore() {
+    const body = { password: byId("password-field").value };
+    if (!body.password) throw new Problem("wrong-proof");
+    await session.call("POST", own("account/quarantine/password:restore"), {
+      body, key: randomText(), version: content.methods.found.version,
+    });
+    await finish("methods", "status.restored", { method: "password" });
+  },
+
+  async discard() {
+    const { method } = view.data;
+    await session.call("DELETE", own(`account/quarantine/${method}`), {
+      key: randomText(), version: content.methods.found.version,
+    });
+    await finish("methods", "status.discarded", { method });
+  },
+
+  async signInAgain() {
+    const { methods, waits } = view.data;
+    const fields = { mode: "reauthenticate", methods: methods.join(","), lang: language };
+    if (user.email) fields.email = user.email;
+    const { concord } = claims(await session.idToken());
+    return leave(fields, { waits, user: user.localId, replaces: concord?.session });
+  },
+
+  // Another account
+
+  async openOther() {
+    if (await isOld("merge-accounts")) throw new Problem("insufficient-user-authentication");
+    errand = await prepareSignIn("other", { lang: language });
+    go("other");
+  },
+
+  signInToOther() {
+    open(errand);
+    waiting = "other.waiting";
+  },
+
+  async swap() {
+    other.isSurvivor = !other.isSurvivor;
+    other.choices = {};
+    await preview();
+  },
+
+  async merge() {
+    const { undecided } = other.preview;
+    if (undecided.some((field) => !other.choices[field])) throw new Problem("choices-needed");
+    const [survivor, absorbed] = sides();
+    const body = { absorbedIdToken: await absorbed.session.idToken(), choices: other.choices };
+    const merge = await survivor.session.call("POST", own("merges"), { body, key: randomText() });
+    await settle(merge, survivor, absorbed);
+  },
+
+  async cancelMerge() {
+    const { session: side } = other;
+    other = null;
+    await signOutOf(side).catch(() => {});
+    actions.back();
+  },
+
+  // A sign-in to one of the two accounts has become too old.
+  refreshSide() {
+    open(errand);
+    waiting = "other.waiting";
+  },
+
+  async undo() {
+    const { merge, version } = view.data;
+    await session.call("POST", own(`account/merges/${merge}:undo`), { version, body: {} });
+    end("undone");
+  },
+
+  // This was not me
+
+  openNotMe: () => go("notMe"),
+
+  // Without versions: whatever else changes, these devices must lose the account.
+  async secure() {
+    const { devices, sessions: list } = await session.call("GET", own("account/sessions"));
+    await session.call("DELETE", own("account/sessions?keepCurrent=true"), { key: randomText() });
+    for (const { deviceId } of devices) {
+      await session.call("DELETE", own(`account/devices/${deviceId}`), { key: randomText() });
+    }
+    await loadAll();
+    go("secured", { sessions: list.filter(({ current }) => !current).length, devices: devices.length });
+  },
+
+  // Data
+
+  async download() {
+    const data = await session.call("GET", own("account/export"));
+    const file = new Blob([JSON.stringify(data, null, 2)], { type: "application/json" });
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(file);
+    link.download = `account-${data.exportTime.slice(0, 10)}.json`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+    status = "status.downloaded";
+  },
+
+  openDelete: () => go("delete", { confirmation: user.email ?? user.phoneNumber ?? user.localId }),
+
+  async delete() {
+    const typed = byId("confirm-field").value.trim().toLowerCase();
+    if (typed !== view.data.confirmation.toLowerCase()) throw new Problem("wrong-confirmation");
+    const body = { idToken: await session.idToken() };
+    await call("POST", "v1/accounts:delete", { apiKey: project.apiKey, body });
+    if (user.email) forget(user.email);
+    end("deleted", false);
+  },
+
+  async signOut() {
+    await signOutOf(session);
+    end("left");
+  },
+
+  retry: begin,
+};
+
+// Actions of buttons in the sections, with what they are about.
+const itemActions = {
+  openRemove: (method) => go("remove", { method }),
+
+  async openConnect(method) {
+    if (await isOld("link-provider")) throw new Problem("insufficient-user-authentication");
+    errand = prepareProvider(method, project.apiKey, language);
+    go("connect", { method });
+  },
+
+  openPassword: (kind) => go("password", { kind }),
+  openRestore: (suspended) => go("restore", suspended),
+  openDiscard: (method) => go("discard", { method }),
+
+  async endSession(id) {
+    await session.call("DELETE", own(`account/sessions/${id}`), {
+      key: randomText(), version: content.sessions.found.version,
+    });
+    await finish("sessions", "status.ended");
+  },
+
+  async endOthers() {
+    await session.call("DELETE", own("account/sessions?keepCurrent=true"), {
+      key: randomText(), version: content.sessions.found.version,
+    });
+    await finish("sessions", "status.endedOthers");
+  },
+
+  async forgetDevice(id) {
+    await session.call("DELETE", own(`account/devices/${id}`), {
+      key: randomText(), version: content.sessions.found.version,
+    });
+    await finish("sessions", "status.forgotten");
+  },
+
+  async openUndo(merge) {
+    const { version } = await session.answer("GET", own(`merges/${merge}`));
+    go("undo", { merge, version });
+  },
+
+  moreHistory: () => more("history", "events", "account/events?pageSize=20&"),
+  moreSessions: () => more("sessions", "sessions", "account/sessions?"),
+  reload: (name) => load(name),
+};
+
+// Reads everything again after a change, and shows the section that it was in.
+async function finish(section, report, data = {}) {
+  go("overview", data);
+  status = report;
+  focused = section;
+  await loadAll();
+}
+
+// Ends one session.
+async function signOutOf(side) {
+  const { concord } = claims(await side.idToken());
+  await side.call("DELETE", own(`account/sessions/${concord.session}`), { key: randomText() });
+}
+
+// Merges
+
+const sides = () => {
+  const mine = { session, user };
+  return other.isSurvivor ? [other, mine] : [mine, other];
+};
+
+async function preview() {
+  const [survivor, absorbed] = sides();
+  const body = { absorbedIdToken: await absorbed.session.idToken(), choices: other.choices, validateOnly: true };
+  try {
+    other.preview = await survivor.session.call("POST", own("merges"), { body });
+  } catch (error) {
+    if (typeOf(error) !== "choices-needed") throw error;
+    other.preview.undecided = error.details.undecided;
+  }
+  go("merge");
+}
+
+// Chooses the value of one account for a field.
+function choose(field, side) {
+  other.choices = { ...other.choices, [field]: side };
+  problem = null;
+  byId("problem").textContent = "";
+}
+
+// Shows how the merge ended, or that the app has to agree first.
+async function settle(begun, survivor, absorbed) {
+  let merge = begun;
+  while (merge.state === "prepared" && Date.parse(merge.answerUntil) > Date.now()) {
+    await new Promise((resolve) => setTimeout(resolve, mergeWait));
+    merge = await survivor.session.call("GET", own(`merges/${merge.id}`));
+  }
+  if (merge.state === "aborted") throw new Problem(`aborted-${merge.abortReason}`);
+  if (survivor === other) {
+    keepSession(other.session);
+    user = other.user;
+  }
+  other = null;
+  go(merge.state === "prepared" ? "asked" : "merged", {
+    absorbed: nameOfAccount(absorbed.user), survivor: nameOfAccount(survivor.user), until: merge.undoUntil,
+  });
+  loadAll();
+}
+
+// The answers of other tabs
+
+const answers = {
+  async other({ code, verifier }) {
+    const side = new Session(project.apiKey, await exchange(code, verifier));
+    const account = await accountOf(side);
+    if (account.localId === user.localId) {
+      await signOutOf(side).catch(() => {});
+      throw new Problem("same-account");
+    }
+    other = { session: side, user: account, isSurvivor: false, choices: {}, preview: null };
+    await preview();
+  },
+
+  // A newer sign-in to one of the two accounts of a merge. It replaces the session of that account.
+  async recent({ code, verifier }) {
+    const side = new Session(project.apiKey, await exchange(code, verifier));
+    const account = await accountOf(side);
+    const place = [user, other?.user].findIndex((one) => one?.localId === account.localId);
+    if (place < 0) {
+      await signOutOf(side).catch(() => {});
+      throw new Problem("wrong-account");
+    }
+    const old = place === 0 ? session : other.session;
+    if (place === 0) keepSession(side);
+    else other.session = side;
+    await signOutOf(old).catch(() => {});
+    await preview();
+  },
+
+  async link({ method, event }) {
+    if (event.error) throw new Problem("provider-failed");
+    const body = {
+      idToken: await session.idToken(),
+      requestUri: event.urlResponse,
+      postBody: event.postBody ?? undefined,
+      sessionId: event.sessionId,
+      returnSecureToken: true,
+    };
+    const linked = await call("POST", "v1/accounts:signInWithIdp", { apiKey: project.apiKey, body });
+    session.adopt(linked);
+    keepSession(session);
+    await finish("methods", "status.connected", { method });
+  },
+};
+
+onAnswer(async (answer) => {
+  await ready;
+  while (isBusy) await new Promise((resolve) => setTimeout(resolve, 50));
+  if (session) await run(() => answers[answer.purpose](answer));
+});
+
+// Running an action
+
+function act(name) {
+  // A change that waits for a newer sign-in: the step, and what it is about.
+  return run(() => actions[name](), name === "openOther" ? { name: "other" } : { name: view.name, data: view.data });
+}
+
+function actOn(name, argument) {
+  const waits = name === "openConnect" ? { name: "connect", data: { method: argument } } : null;
+  return run(() => itemActions[name](argument), waits);
+}
+
+// `waits`: the step that is offered again after a newer sign-in.
+async function run(action, waits = null) {
+  if (isBusy) return;
+  problem = null;
+  waiting = null;
+  status = "status.busy";
+  setBusy(true);
+  say();
+  status = null;
+  try {
+    await action();
+  } catch (error) {
+    await recover(error, waits);
+  }
+  setBusy(false);
+  show();
+}
+
+function setBusy(busy) {
+  isBusy = busy;
+  markBusy(busy);
+}
+
+async function recover(error, waits) {
+  const type = typeOf(error);
+  problem = problemOf(type, error);
+  if (type === "invalid-session") {
+    problem = null;
+    if (session) end("session");
+  } else if (type === "insufficient-user-authentication") {
+    await offerSignIn(error, waits);
+  } else if (type === "precondition-failed" || type === "last-sign-in-method") {
+    go("overview");
+    focused = "methods";
+    await loadAll();
+  } else if (type === "choices-needed" && error.details?.undecided) {
+    await preview().catch(() => {});
+  }
+}
+
+// The string for a problem.
+function problemOf(type, error) {
+  const special = type === "merge-refused" ? `problem.merge-refused.${error.details?.reason}` : `problem.${type}`;
+  if (special in strings.en) return special;
+  return `problem.${type}` in strings.en ? `problem.${type}` : "problem.refused";
+}
+
+// Asks for a newer sign-in, by a method that the person has.
+async function offerSignIn(error, waits) {
+  problem = null;
+  if (other) {
+    const [mine, theirs] = await Promise.all([session, other.session].map((side) => side.idToken()));
+    const account = claims(mine).auth_time <= claims(theirs).auth_time ? user : other.user;
+    errand = await prepareSignIn("recent", {
+      lang: language, mode: "reauthenticate", ...(account.email && { email: account.email }),
+    });
+    return go("recent", { account: nameOfAccount(account) });
+  }
+  const methods = (error.details?.methods ?? ways()).filter((method) => method !== "custom");
+  go("again", { methods, waits: onlyNames(waits) });
+}
+
+// What a step that waits is about: only names, because the session storage holds it.
+function onlyNames(waits) {
+  if (!waits) return null;
+  const { method, kind, merge, expireTime } = waits.data ?? {};
+  return { name: waits.name, data: { method, kind, merge, expireTime } };
+}
+
+// Offers the change again that waited for a newer sign-in.
+async function resume({ name, data }) {
+  status = "status.signedIn";
+  if (name === "connect") return itemActions.openConnect(data.method);
+  if (name === "other") return actions.openOther();
+  if (name === "undo") return itemActions.openUndo(data.merge);
+  if (name === "delete") return actions.openDelete();
+  if (["remove", "password", "restore", "discard"].includes(name)) return go(name, data);
+  go("overview");
+}
+
+// Display
+
+let shown = null;
+
+const conditions = {
+  canReturn: () => view.data.canReturn,
+  lost: () => view.data.state === "lost",
+  named: () => nameOfAccount(user) !== null,
+  noWays: () => view.data.methods.length === 0,
+  unnamed: () => nameOfAccount(user) === null,
+  undoable: () => Boolean(view.data.until),
+  ways: () => view.data.methods.length > 0,
+};
+
+function show() {
+  const isFirst = shown === null;
+  const isNew = view !== shown;
+  const wasOther = view.name !== shown?.name;
+  shown = view;
+  if (isNew) byId("step").replaceChildren(build(view.name, (part) => conditions[part](), act));
+  say();
+  for (const field of document.querySelectorAll("input[autocomplete=username]")) field.value = user?.email ?? "";
+  markField();
+  if (isNew && focused) {
+    document.querySelector(`[data-section=${focused}] h2`)?.focus();
+  } else if (isNew && wasOther && !isFirst) {
+    document.querySelector("h1").focus();
+  }
+  focused = null;
+  if (problem) byId("problem").scrollIntoView({ block: "nearest" });
+}
+
+function markField() {
+  const field = byId("step").querySelector("input[aria-describedby]");
+  if (!field) return;
+  const isWrong = ["problem.weak-password", "problem.wrong-proof", "problem.wrong-confirmation"].includes(problem);
+  field.setAttribute("aria-invalid", isWrong);
+  if (isWrong) field.focus();
+}
+
+// Shows everything in the chosen language.
+function say() {
+  if (!view.name) return;
+  for (const name of Object.keys(loaders)) showSection(name);
+  const step = byId("step");
+  step.querySelector("[data-merge]")?.replaceChildren(...sections.mergePreview(other, parts));
+  step.querySelector("[data-methods]")?.replaceChildren(...sections.suspects(content, parts));
+  step.querySelector("[data-password]")?.replaceChildren(...sections.passwordOffer(content, user, project, parts));
+  step.querySelector("[data-undo]")?.replaceChildren(...sections.merges(content.merges.found, parts));
+  const note = step.querySelector("[data-waiting]");
+  if (note) note.textContent = waiting ? text(waiting) : "";
+  fill(language, text, problem, status);
+  markBusy(isBusy);
+}
+
+function showSection(name) {
+  if (view.name !== "overview" || shown !== view) return;
+  const place = document.querySelector(`[data-section=${name}] [data-content]`);
+  place?.replaceChildren(...sections.section(name, content, { user, project }, parts));
+  place?.setAttribute("aria-busy", content[name].isLoading);
+}
+
+// What the sections need from the page.
+const parts = {
+  act: actOn,
+  choose,
+  date: (instant) => time(instant, { dateStyle: "medium" }),
+  has: (name) => name in strings.en,
+  moment: (instant) => time(instant, { dateStyle: "medium", timeStyle: "short" }),
+  nameOf,
+  phraseOf,
+  text,
+};
+
+// The string `name` with its placeholders filled, by `more` first. The name itself may have placeholders.
+function text(name, more = {}) {
+  const places = {
+    absorbed: () => view.data.absorbed ?? accountName(other && sides()[1].user),
+    account: () => view.data.account ?? accountName(null),
+    app: () => app ?? strings[language].app,
+    confirmation: () => view.data.confirmation,
+    devices: () => new Intl.NumberFormat(language).format(view.data.devices),
+    email: () => view.data.email ?? accountName(user),
+    kind: () => view.data.kind,
+    method: () => phraseOf(view.data.method),
+    methods: () => list(view.data.methods.map(phraseOf)),
+    others: () => list(working().filter((method) => method !== view.data.method).map(phraseOf)),
+    reason: () => view.data.reason,
+    rules: () => rules(),
+    sessions: () => new Intl.NumberFormat(language).format(view.data.sessions),
+    state: () => view.data.state,
+    survivor: () => view.data.survivor ?? accountName(other && sides()[0].user),
+    until: () => parts.moment(view.data.until ?? view.data.expireTime),
+  };
+  const filled = (pattern) => pattern.replace(/\{(\w+)\}/g, (_, place) => more[place] ?? places[place]());
+  if (name === "{rules}") return rules();
+  return filled(spaced(strings[language][filled(name)], language));
+}
+
+const accountName = (account) => nameOfAccount(account) ?? strings[language]["account.unnamed"];
+
+// The display name of a sign-in method. Providers that a project has registered itself may have a name there.
+function nameOf(method) {
+  const registered = project?.methods.find((one) => one.method === method)?.displayName;
+  return strings[language][`method.${method}`] ?? registered ?? names[method] ?? method.replace(/^(oidc|saml)\./, "");
+}
+
+// The method within a sentence.
+function phraseOf(method) {
+  return strings[language][`phrase.${method}`] ?? nameOf(method);
+}
+
+const list = (words) => new Intl.ListFormat(language, { type: "conjunction" }).format(words);
+
+function time(instant, style) {
+  return new Intl.DateTimeFormat(language, style).format(new Date(instant));
+}
+
+// The requirements for a new password, from the policy of the project.
+function rules() {
+  const options = passwordPolicy?.customStrengthOptions;
+  if (!options) return "";
+  const needed = Object.entries({
+    lower: options.containsLowercaseCharacter,
+    upper: options.containsUppercaseCharacter,
+    digit: options.containsNumericCharacter,
+    symbol: options.containsNonAlphanumericCharacter,
+    common: passwordPolicy.concordRefusesCommon,
+  }).filter(([, isNeeded]) => isNeeded).map(([name]) => strings[language][`rules.${name}`]);
+  return list([strings[language]["rules.length"].replace("{count}", options.minPasswordLength), ...needed]);
+}
+
+// Start
+
+// The step or section that the link to the page named.
+function entrance() {
+  const name = entrances[location.hash.slice(1)] ?? null;
+  if (location.hash) history.replaceState(history.state, "", location.pathname + location.search);
+  return name;
+}
+
+async function begin() {
+  problem = null;
+  const named = entrance();
+  const arrived = arrival();
+  setBusy(true);
+  try {
+    if (arrived.message) return await help(arrived.message);
+    await prepare();
+    let trip = arrived.trip ?? null;
+    if (trip) await takeSession(await exchange(arrived.code, trip.verifier));
+    else if (kept.refreshToken) session ??= new Session(project.apiKey, { refreshToken: kept.refreshToken });
+    if (!session) {
+      if (!arrived.isForeign) return await leave({ lang: language }, { waits: named && { name: named } }, { replacesEntry: true });
+      problem = "problem.code-unusable";
+      go("start");
+    } else {
+      user = await accountOf(session);
+      await enter(trip, named);
+    }
+  } catch (error) {
+    const type = typeOf(error);
+    if (type === "invalid-session" && session) end("session");
+    else if (["code-unusable", "wrong-proof", "no-storage", "insecure-page"].includes(type)) {
+      problem = type === "wrong-proof" ? "problem.code-unusable" : problemOf(type, error);
+      go("start");
+    } else go("away", { reason: problemOf(type, error).replace("problem.", "") });
+  } finally {
+    setBusy(false);
+    if (view.name) show();
+  }
+}
+
+async function prepare() {
+  project ??= await call("GET", own("signIn"));
+  [passwordPolicy, { operations: reauthentication }] = await Promise.all([
+    call("GET", "v2/passwordPolicy", { apiKey: project.apiKey }),
+    call("GET", own("reauthentication-policy")),
+  ]);
+}
+
+async function takeSession(answer) {
+  keepSession(new Session(project.apiKey, answer));
+  const { email } = claims(answer.idToken);
+  if (email && answer.deviceToken) remember({ email, deviceToken: answer.deviceToken });
+}
+
+// Shows the account. After a newer sign-in, the earlier session ends, and the change that waited is offered again.
+async function enter(trip, named) {
+  go("overview");
+  show();
+  await loadAll();
+  if (!session) return;
+  const isSame = !trip?.user || trip.user === user.localId;
+  if (!isSame) {
+    problem = "problem.wrong-account";
+  } else if (trip?.replaces) {
+    await session.call("DELETE", own(`account/sessions/${trip.replaces}`), { key: randomText() }).catch(() => {});
+    load("sessions");
+  }
+  const waits = isSame ? trip?.waits ?? (named && { name: named }) : null;
+  if (!waits) return;
+  if (waits.name === "notMe") return go("notMe");
+  if (waits.name in entrances) focused = waits.name;
+  else await resume(waits);
+}
+
+// The tab of an errand: passes its answer on, and closes.
+async function help(message) {
+  go("helper", { state: "busy" });
+  show();
+  const isTaken = await pass(message);
+  go("helper", { state: isTaken ? "done" : "lost" });
+  if (isTaken) window.close();
+}
+
+byId("host").textContent = location.host;
+speak(language);
+offerLanguages(byId("languages"), languages, (tag) => {
+  language = tag;
+  speak(tag);
+  keep({ language });
+  if (shown) say();
+});
+// Another tab or device may have changed the account.
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden && session && view.name === "overview" && !isBusy) loadAll();
+});
+// The person went back to the account from another page of this tab.
+addEventListener("pageshow", ({ persisted }) => {
+  if (persisted && session) setBusy(false);
+});
+addEventListener("hashchange", () => {
+  const name = location.hash && entrance();
+  if (!session || !name) return;
+  if (name === "notMe") go("notMe");
+  else {
+    go("overview");
+    focused = name;
+  }
+  show();
+});
+
+const ready = begin();
+await ready;
