@@ -63,7 +63,7 @@ struct PageFile: Sendable {
 
     /// Every file. The address of each is relative to the page, which may be below a path of a proxy.
     static let all =
-        conflict + signIn + action + ["/__/auth", "/emulator/auth"].flatMap(handler)
+        conflict + signIn + account + action + ["/__/auth", "/emulator/auth"].flatMap(handler)
 
     /// The pages of development only: the consent page of simulated providers, and the inbox of unsent mails and
     /// messages.
@@ -114,6 +114,20 @@ struct PageFile: Sendable {
         PageFile("/signin/signin.js", "text/javascript; charset=utf-8", page("signin.js"), .page),
         PageFile("/signin/signin.json", "application/json; charset=utf-8", strings("signin.json"), .page),
         PageFile("/signin/icon.svg", "image/svg+xml", page("icon.svg"), .page),
+    ]
+
+    /// The page on which people manage their account.
+    private static let account = [
+        PageFile("/account", "text/html; charset=utf-8", page("account.html"), .page),
+        PageFile("/account/page.css", "text/css; charset=utf-8", page("page.css"), .page),
+        PageFile("/account/account.css", "text/css; charset=utf-8", page("account.css"), .page),
+        PageFile("/account/common.js", "text/javascript; charset=utf-8", page("common.js"), .page),
+        PageFile("/account/service.js", "text/javascript; charset=utf-8", page("service.js"), .page),
+        PageFile("/account/account.js", "text/javascript; charset=utf-8", page("account.js"), .page),
+        PageFile("/account/account-sections.js", "text/javascript; charset=utf-8", page("account-sections.js"), .page),
+        PageFile("/account/account-tabs.js", "text/javascript; charset=utf-8", page("account-tabs.js"), .page),
+        PageFile("/account/account.json", "application/json; charset=utf-8", strings("account.json"), .page),
+        PageFile("/account/icon.svg", "image/svg+xml", page("icon.svg"), .page),
     ]
 
     /// The strings of a page, with the names of the providers in their empty `names`.

@@ -83,7 +83,7 @@ function methodItem({ method, works, obstacle, proveTime }, working, parts) {
     proveTime ? paragraph(text("methods.since", { date: parts.date(proveTime) }), "hint") : null,
     buttons(
       method === "password" && button(parts, text("password.change"), ["openPassword", "change"]),
-      canRemove && button(parts, text("remove.open", { method: name }), ["openRemove", method]),
+      canRemove && button(parts, text("remove.open", { name }), ["openRemove", method]),
     ),
   );
 }
@@ -100,9 +100,9 @@ function suspendedItem({ method, reason, expireTime }, project, parts) {
     paragraph(text("suspended.until", { date: parts.moment(expireTime) }), "hint"),
     method === "password" || canConnect ? null : paragraph(text("suspended.elsewhere", { method: parts.phraseOf(method) })),
     buttons(
-      method === "password" && button(parts, text("restore.open", { method: name }), ["openRestore", { method, expireTime }]),
-      canConnect && button(parts, text("restore.open", { method: name }), ["openConnect", method]),
-      button(parts, text("discard.open", { method: name }), ["openDiscard", method]),
+      method === "password" && button(parts, text("restore.open", { name }), ["openRestore", { method, expireTime }]),
+      canConnect && button(parts, text("restore.open", { name }), ["openConnect", method]),
+      button(parts, text("discard.open", { name }), ["openDiscard", method]),
     ),
   );
 }
@@ -116,7 +116,7 @@ function additions(found, user, project, parts) {
   const isSuspended = (method) => found.suspended.some((one) => one.method === method);
   const offers = project.methods
     .filter(({ method }) => isProvider(method) && !has(method) && !isSuspended(method))
-    .map(({ method }) => button(parts, text("connect.open", { method: parts.nameOf(method) }), ["openConnect", method]));
+    .map(({ method }) => button(parts, text("connect.open", { name: parts.nameOf(method) }), ["openConnect", method]));
   const password = project.methods.some(({ method }) => method === "password") && user?.email && !has("password");
   if (password) offers.unshift(button(parts, text("password.add"), ["openPassword", "add"]));
   if (offers.length === 0) return [];
@@ -221,7 +221,9 @@ function history(found, parts) {
 
 function sentence({ kind, method }, parts) {
   const specific = `history.${kind}.method`;
-  if (method && parts.has(specific)) return parts.text(specific, { method: parts.phraseOf(method) });
+  if (method && parts.has(specific)) {
+    return parts.text(specific, { method: parts.phraseOf(method), name: parts.nameOf(method) });
+  }
   return parts.text(`history.${kind}`);
 }
 

@@ -14,7 +14,9 @@ const tripKey = "concord:account";
 const errandKey = "concord:account:errand";
 const appName = "account";
 const resendTime = 1_000;
-const resendsMax = 60;
+// Number of messages after which the person learns that no tab answers, and after which the page gives up.
+const resendsQuiet = 5;
+const resendsMax = 300;
 
 // The address of this page, without what stands behind it.
 export const page = location.origin + location.pathname;
@@ -148,13 +150,14 @@ export function onAnswer(handle) {
 }
 
 // Passes the answer of an errand to the tab that waits for it. Returns true if a tab has taken it. A browser may have to
-// load that tab again first, so the message is repeated.
-export function pass(message) {
+// load that tab again first, so the message is repeated. Calls `onSilence` if no tab answers for a while.
+export function pass(message, onSilence) {
   return new Promise((resolve) => {
     let sent = 0;
     const send = () => {
       if (sent === resendsMax) return end(false);
       sent += 1;
+      if (sent === resendsQuiet) onSilence();
       channel.postMessage(message);
     };
     const timer = setInterval(send, resendTime);

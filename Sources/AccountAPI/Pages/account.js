@@ -102,7 +102,7 @@ const loaders = {
     return { ...content, version };
   },
 
-  history: () => session.call("GET", own("account/events?pageSize=20")),
+  history: () => session.call("GET", own("account/events?pageSize=10")),
 
   merges: () => session.call("GET", own("account/merges")),
 };
@@ -194,6 +194,7 @@ const actions = {
     const changed = await call("POST", "v1/accounts:update", { apiKey: project.apiKey, body });
     session.adopt(changed);
     keepSession(session);
+    await rememberDevice();
     await finish("methods", "status.password");
   },
 
@@ -280,6 +281,7 @@ const actions = {
     for (const { deviceId } of devices) {
       await session.call("DELETE", own(`account/devices/${deviceId}`), { key: randomText() });
     }
+    await rememberDevice();
     await loadAll();
     go("secured", { sessions: list.filter(({ current }) => !current).length, devices: devices.length });
   },
@@ -294,7 +296,9 @@ const actions = {
     link.download = `account-${data.exportTime.slice(0, 10)}.json`;
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+    go("overview", { noted: "data" });
     status = "status.downloaded";
+    focused = "data";
   },
 
   openDelete: () => go("delete", { confirmation: user.email ?? user.phoneNumber ?? user.localId }),
@@ -356,17 +360,24 @@ const itemActions = {
     go("undo", { merge, version });
   },
 
-  moreHistory: () => more("history", "events", "account/events?pageSize=20&"),
+  moreHistory: () => more("history", "events", "account/events?pageSize=10&"),
   moreSessions: () => more("sessions", "sessions", "account/sessions?"),
   reload: (name) => load(name),
 };
 
 // Reads everything again after a change, and shows the section that it was in.
 async function finish(section, report, data = {}) {
-  go("overview", data);
+  go("overview", { ...data, noted: section });
   status = report;
   focused = section;
   await loadAll();
+}
+
+// Has the account know this device again, after it has forgotten all. Without a token the device only gets a mail where
+// it got an answer at once.
+async function rememberDevice() {
+  const renewed = await session.renew({ return_device_token: true }).catch(() => null);
+  if (renewed?.device_token && user.email) remember({ email: user.email, deviceToken: renewed.device_token });
 }
 
 // Ends one session.
@@ -404,6 +415,11 @@ function choose(field, side) {
 // Shows how the merge ended, or that the app has to agree first.
 async function settle(begun, survivor, absorbed) {
   let merge = begun;
+  if (merge.state === "prepared") {
+    status = "status.asking";
+    say();
+    status = null;
+  }
   while (merge.state === "prepared" && Date.parse(merge.answerUntil) > Date.now()) {
     await new Promise((resolve) => setTimeout(resolve, mergeWait));
     merge = await survivor.session.call("GET", own(`merges/${merge.id}`));
@@ -538,7 +554,10 @@ async function offerSignIn(error, waits) {
     const [mine, theirs] = await Promise.all([session, other.session].map((side) => side.idToken()));
     const account = claims(mine).auth_time <= claims(theirs).auth_time ? user : other.user;
     errand = await prepareSignIn("recent", {
-      lang: language, mode: "reauthenticate", ...(account.email && { email: account.email }),
+      lang: language,
+      mode: "reauthenticate",
+      ...(error.details?.methods && { methods: error.details.methods.join(",") }),
+      ...(account.email && { email: account.email }),
     });
     return go("recent", { account: nameOfAccount(account) });
   }
@@ -583,6 +602,8 @@ function show() {
   const isNew = view !== shown;
   const wasOther = view.name !== shown?.name;
   shown = view;
+  // The overview is long: it shows the status in the section of the change, and at its end only to screen readers.
+  document.body.dataset.step = view.name;
   if (isNew) byId("step").replaceChildren(build(view.name, (part) => conditions[part](), act));
   say();
   for (const field of document.querySelectorAll("input[autocomplete=username]")) field.value = user?.email ?? "";
@@ -615,6 +636,8 @@ function say() {
   step.querySelector("[data-undo]")?.replaceChildren(...sections.merges(content.merges.found, parts));
   const note = step.querySelector("[data-waiting]");
   if (note) note.textContent = waiting ? text(waiting) : "";
+  const report = step.querySelector(`[data-section="${view.data.noted}"] [data-note]`);
+  if (report) report.textContent = status ? text(status) : "";
   fill(language, text, problem, status);
   markBusy(isBusy);
 }
@@ -650,6 +673,7 @@ function text(name, more = {}) {
     kind: () => view.data.kind,
     method: () => phraseOf(view.data.method),
     methods: () => list(view.data.methods.map(phraseOf)),
+    name: () => nameOf(view.data.method),
     others: () => list(working().filter((method) => method !== view.data.method).map(phraseOf)),
     reason: () => view.data.reason,
     rules: () => rules(),
@@ -660,7 +684,12 @@ function text(name, more = {}) {
   };
   const filled = (pattern) => pattern.replace(/\{(\w+)\}/g, (_, place) => more[place] ?? places[place]());
   if (name === "{rules}") return rules();
-  return filled(spaced(strings[language][filled(name)], language));
+  return apart(filled(spaced(strings[language][filled(name)], language)));
+}
+
+// Puts spaces around Latin words, such as the names of providers, in languages that write none between words.
+function apart(sentence) {
+  return sentence.replace(/(?<=[\p{sc=Han}\p{sc=Thai}])(?=[A-Za-z])|(?<=[A-Za-z])(?=[\p{sc=Han}\p{sc=Thai}])/gu, " ");
 }
 
 const accountName = (account) => nameOfAccount(account) ?? strings[language]["account.unnamed"];
@@ -755,29 +784,40 @@ async function takeSession(answer) {
 async function enter(trip, named) {
   go("overview");
   show();
-  await loadAll();
-  if (!session) return;
   const isSame = !trip?.user || trip.user === user.localId;
   if (!isSame) {
     problem = "problem.wrong-account";
   } else if (trip?.replaces) {
+    // First, because it changes the version of the account.
     await session.call("DELETE", own(`account/sessions/${trip.replaces}`), { key: randomText() }).catch(() => {});
-    load("sessions");
   }
+  await loadAll();
+  if (!session) return;
   const waits = isSame ? trip?.waits ?? (named && { name: named }) : null;
   if (!waits) return;
-  if (waits.name === "notMe") return go("notMe");
-  if (waits.name in entrances) focused = waits.name;
+  if (waits.name === "notMe") go("notMe");
+  else if (waits.name in entrances) focusOn(waits.name);
   else await resume(waits);
+}
+
+// Moves to a section, which is on the screen already.
+function focusOn(name) {
+  go("overview");
+  focused = name;
 }
 
 // The tab of an errand: passes its answer on, and closes.
 async function help(message) {
   go("helper", { state: "busy" });
   show();
-  const isTaken = await pass(message);
-  go("helper", { state: isTaken ? "done" : "lost" });
-  if (isTaken) window.close();
+  const isTaken = await pass(message, () => {
+    setBusy(false);
+    go("helper", { state: "lost" });
+    show();
+  });
+  if (!isTaken) return;
+  go("helper", { state: "done" });
+  window.close();
 }
 
 byId("host").textContent = location.host;
@@ -800,10 +840,7 @@ addEventListener("hashchange", () => {
   const name = location.hash && entrance();
   if (!session || !name) return;
   if (name === "notMe") go("notMe");
-  else {
-    go("overview");
-    focused = name;
-  }
+  else focusOn(name);
   show();
 });
 
