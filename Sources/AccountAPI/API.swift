@@ -182,7 +182,10 @@ package struct API: Sendable {
             table.add(.get, path, target)
         }
         for file in PageFile.all + PageFile.challenge(challenge) + (development == nil ? [] : PageFile.development) {
-            addOwn(file.path) { request in file.response(to: request.http, service.branding) }
+            addOwn(file.path) { request in
+                guard service.offers(file) else { throw APIError.notFound }
+                return file.response(to: request.http, service.branding)
+            }
             guard file.path.hasSuffix("/auth/handler") else { continue }
             let target = Edge.Target(
                 handler: { request in try file.response(toPost: request.http) },

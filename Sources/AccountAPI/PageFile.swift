@@ -90,6 +90,9 @@ struct PageFile: Sendable {
         }
     }
 
+    /// True for the page `/account` and its files, which a project can turn off.
+    var isOfAccountPage: Bool { path == "/account" || path.hasPrefix("/account/") }
+
     /// The bytes of a file in `Pages`.
     private static func page(_ name: String) -> [UInt8] {
         EmbeddedFile.bytes(of: "Sources/AccountAPI/Pages/\(name)")

@@ -28,6 +28,12 @@ package final class ServiceHandle: Sendable {
         return operations.project.settings.branding
     }
 
+    /// Returns true if the project offers the page of `file`. While the server is not ready, it offers every page.
+    func offers(_ file: PageFile) -> Bool {
+        guard file.isOfAccountPage, case .ready(let operations, _) = state else { return true }
+        return operations.project.settings.offersAccountPage
+    }
+
     /// The reason why the server is not ready; `nil` if it is ready.
     func reasonNotReady() async -> String? {
         switch state {

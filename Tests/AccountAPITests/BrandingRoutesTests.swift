@@ -274,7 +274,8 @@ import Testing
     // MARK: Pages
 
     private static let pages = [
-        "/conflict", "/signin", "/__/auth/action", "/__/auth/links", "/__/auth/handler", "/emulator/auth/handler",
+        "/conflict", "/signin", "/account", "/__/auth/action", "/__/auth/links", "/__/auth/handler",
+        "/emulator/auth/handler",
     ]
 
     @Test func `every page names the app, and shows its logo, colours, links and lines without a script`() async throws
@@ -296,7 +297,7 @@ import Testing
             )
             for page in Self.pages {
                 let folder =
-                    ["/conflict", "/signin"].contains(page)
+                    ["/conflict", "/signin", "/account"].contains(page)
                     ? "__/auth/" : page.hasPrefix("/__/") ? "" : "../../__/auth/"
                 let answer = try await get(api, page)
                 #expect(
@@ -357,7 +358,10 @@ import Testing
 
     @Test func `every page string that names the app has words for an app without a name`() async throws {
         try await TestAPI.with { api in
-            for file in ["/conflict/strings.json", "/signin/signin.json", "/__/auth/action.json"] {
+            let files = [
+                "/conflict/strings.json", "/signin/signin.json", "/account/account.json", "/__/auth/action.json",
+            ]
+            for file in files {
                 for (language, strings) in try await get(api, file).json["strings"]?.object ?? [:] {
                     #expect(strings["app"]?.string?.isEmpty == false, "\(file) \(language)")
                 }

@@ -243,29 +243,32 @@ export function merges(found, parts) {
   )))];
 }
 
-// The fields of the account after a merge, and the choices where both accounts have a value.
-export function mergePreview(other, parts) {
+// Both accounts have a value, and not the same one.
+function isChoice({ field, survivor, absorbed }, other) {
+  const isOpen = other.preview.undecided?.includes(field) || field in other.choices;
+  return isOpen || (survivor !== undefined && absorbed !== undefined && survivor !== absorbed);
+}
+
+// The choices of a merge.
+export function mergeChoices(other, parts) {
+  const choices = (other?.preview?.fields ?? []).filter((line) => isChoice(line, other));
+  if (choices.length === 0) return [];
+  return [paragraph(parts.text("merge.drops")), ...choices.map((line) => choiceOf(line, other, parts))];
+}
+
+// What the account has after a merge with the choices so far, apart from the chosen values.
+export function mergeOutcome(other, parts) {
   if (!other?.preview) return [];
   const { text } = parts;
-  const { fields, undecided = [], movedSecondFactors, endsSessions } = other.preview;
-  const chosen = (field) => field in other.choices;
-  const isChoice = ({ field, survivor, absorbed }) => undecided.includes(field) || chosen(field)
-    || (survivor !== undefined && absorbed !== undefined && survivor !== absorbed);
-  const facts = fields.filter((line) => !isChoice(line) && line.taken);
-  const items = [
-    ...facts.map((line) => text(`merge.${line.taken === "absorbed" ? "moves" : "stays"}`, {
-      field: fieldName(line.field, parts), value: valueOf(line.field, line.value, parts),
-    })),
-    ...(movedSecondFactors > 0 ? [text("merge.factors", { count: movedSecondFactors })] : []),
-    ...(endsSessions ? [text("merge.sessions")] : []),
-  ];
-  const choices = fields.filter(isChoice);
-  return [
-    ...choices.map((line) => choiceOf(line, other, parts)),
-    element("h2", null, text("merge.then")),
-    element("ul", { class: "plain" }, ...items.map((item) => element("li", null, item)),
-      element("li", null, text("merge.absorbed"))),
-  ];
+  const { fields, movedSecondFactors, endsSessions } = other.preview;
+  const items = fields.filter((line) => !isChoice(line, other) && line.taken).map((line) => {
+    const values = { field: fieldName(line.field, parts), value: valueOf(line.field, line.value, parts) };
+    return text(`merge.${line.taken === "absorbed" ? "moves" : "stays"}`, values);
+  });
+  if (movedSecondFactors > 0) items.push(text("merge.factors", { count: movedSecondFactors }));
+  if (endsSessions) items.push(text("merge.sessions"));
+  items.push(text("merge.absorbed"));
+  return [element("ul", { class: "plain" }, ...items.map((item) => element("li", null, item)))];
 }
 
 function choiceOf({ field, survivor, absorbed, taken }, other, parts) {
@@ -275,7 +278,8 @@ function choiceOf({ field, survivor, absorbed, taken }, other, parts) {
     const input = element("input", { type: "radio", id, name: `choice-${field}`, value: side });
     input.checked = (other.choices[field] ?? taken) === side;
     input.addEventListener("change", () => parts.choose(field, side));
-    const from = text(`merge.from.${side}`, { value: valueOf(field, value, parts) });
+    const shown = valueOf(field, value, parts);
+    const from = field === "email" ? shown : text("merge.from", { value: shown, account: parts.sideName(side) });
     return element("div", { class: "option" }, input, element("label", { for: id }, from));
   });
   return element(

@@ -394,22 +394,32 @@ const sides = () => {
 };
 
 async function preview() {
-  const [survivor, absorbed] = sides();
-  const body = { absorbedIdToken: await absorbed.session.idToken(), choices: other.choices, validateOnly: true };
-  try {
-    other.preview = await survivor.session.call("POST", own("merges"), { body });
-  } catch (error) {
-    if (typeOf(error) !== "choices-needed") throw error;
-    other.preview.undecided = error.details.undecided;
-  }
+  await readPreview(other);
   go("merge");
 }
 
-// Chooses the value of one account for a field.
-function choose(field, side) {
-  other.choices = { ...other.choices, [field]: side };
+async function readPreview(of) {
+  const [survivor, absorbed] = sides();
+  const body = { absorbedIdToken: await absorbed.session.idToken(), choices: of.choices, validateOnly: true };
+  of.preview = await survivor.session.call("POST", own("merges"), { body });
+}
+
+// Chooses the value of one account for a field, and shows what follows. The choices themselves stay on the screen,
+// because one of them has the focus.
+async function choose(field, side) {
+  const of = other;
+  of.choices = { ...of.choices, [field]: side };
   problem = null;
   byId("problem").textContent = "";
+  const asked = of.choices;
+  try {
+    await readPreview(of);
+  } catch (error) {
+    // "Merge" asks again, and reports it.
+    console.warn(`preview: ${typeOf(error)}`);
+  }
+  if (of !== other || asked !== of.choices) return;
+  byId("step").querySelector("[data-outcome]")?.replaceChildren(...sections.mergeOutcome(other, parts));
 }
 
 // Shows how the merge ended, or that the app has to agree first.
@@ -430,6 +440,12 @@ async function settle(begun, survivor, absorbed) {
     user = other.user;
   }
   other = null;
+  try {
+    await session.renew();
+  } catch (error) {
+    // A password or second step that came over ends every session.
+    if (typeOf(error) === "invalid-session") return end("merged");
+  }
   go(merge.state === "prepared" ? "asked" : "merged", {
     absorbed: nameOfAccount(absorbed.user), survivor: nameOfAccount(survivor.user), until: merge.undoUntil,
   });
@@ -475,7 +491,10 @@ const answers = {
       sessionId: event.sessionId,
       returnSecureToken: true,
     };
-    const linked = await call("POST", "v1/accounts:signInWithIdp", { apiKey: project.apiKey, body });
+    const linked = await call("POST", "v1/accounts:signInWithIdp", { apiKey: project.apiKey, body }).catch((error) => {
+      // The person pressed "Cancel" there, or the provider failed.
+      throw ["invalid-idp-response", "user-cancelled"].includes(typeOf(error)) ? new Problem("provider-failed") : error;
+    });
     session.adopt(linked);
     keepSession(session);
     await finish("methods", "status.connected", { method });
@@ -535,8 +554,6 @@ async function recover(error, waits) {
     go("overview");
     focused = "methods";
     await loadAll();
-  } else if (type === "choices-needed" && error.details?.undecided) {
-    await preview().catch(() => {});
   }
 }
 
@@ -630,7 +647,8 @@ function say() {
   if (!view.name) return;
   for (const name of Object.keys(loaders)) showSection(name);
   const step = byId("step");
-  step.querySelector("[data-merge]")?.replaceChildren(...sections.mergePreview(other, parts));
+  step.querySelector("[data-choices]")?.replaceChildren(...sections.mergeChoices(other, parts));
+  step.querySelector("[data-outcome]")?.replaceChildren(...sections.mergeOutcome(other, parts));
   step.querySelector("[data-methods]")?.replaceChildren(...sections.suspects(content, parts));
   step.querySelector("[data-password]")?.replaceChildren(...sections.passwordOffer(content, user, project, parts));
   step.querySelector("[data-undo]")?.replaceChildren(...sections.merges(content.merges.found, parts));
@@ -658,6 +676,7 @@ const parts = {
   moment: (instant) => time(instant, { dateStyle: "medium", timeStyle: "short" }),
   nameOf,
   phraseOf,
+  sideName: (side) => accountName(sides()[side === "survivor" ? 0 : 1].user),
   text,
 };
 
