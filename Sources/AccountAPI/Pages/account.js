@@ -44,7 +44,7 @@ let status = null;
 // The text below a step while another tab is open.
 let waiting = null;
 let isBusy = false;
-// The section that gets the focus next.
+// The selector of what gets the focus next: a changed section, or the first new item of a list.
 let focused = null;
 
 const byId = (id) => document.getElementById(id);
@@ -130,6 +130,7 @@ const loadAll = () => Promise.all(Object.keys(loaders).map(load));
 async function more(name, list, path) {
   const { found } = content[name];
   const next = await session.call("GET", own(`${path}pageToken=${encodeURIComponent(found.nextPageToken)}`));
+  focused = `[data-section=${name}] li:nth-child(${found[list].length + 1})`;
   found[list] = [...found[list], ...next[list]];
   found.nextPageToken = next.nextPageToken;
 }
@@ -298,7 +299,7 @@ const actions = {
     setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
     go("overview", { noted: "data" });
     status = "status.downloaded";
-    focused = "data";
+    focused = headingOf("data");
   },
 
   openDelete: () => go("delete", { confirmation: user.email ?? user.phoneNumber ?? user.localId }),
@@ -362,14 +363,20 @@ const itemActions = {
 
   moreHistory: () => more("history", "events", "account/events?pageSize=10&"),
   moreSessions: () => more("sessions", "sessions", "account/sessions?"),
-  reload: (name) => load(name),
+
+  async reload(name) {
+    await load(name);
+    focused = headingOf(name);
+  },
 };
+
+const headingOf = (section) => `[data-section=${section}] h2`;
 
 // Reads everything again after a change, and shows the section that it was in.
 async function finish(section, report, data = {}) {
   go("overview", { ...data, noted: section });
   status = report;
-  focused = section;
+  focused = headingOf(section);
   await loadAll();
 }
 
@@ -552,7 +559,7 @@ async function recover(error, waits) {
     await offerSignIn(error, waits);
   } else if (type === "precondition-failed" || type === "last-sign-in-method") {
     go("overview");
-    focused = "methods";
+    focused = headingOf("methods");
     await loadAll();
   }
 }
@@ -625,8 +632,10 @@ function show() {
   say();
   for (const field of document.querySelectorAll("input[autocomplete=username]")) field.value = user?.email ?? "";
   markField();
-  if (isNew && focused) {
-    document.querySelector(`[data-section=${focused}] h2`)?.focus();
+  const target = focused && document.querySelector(focused);
+  if (target) {
+    target.tabIndex = -1;
+    target.focus();
   } else if (isNew && wasOther && !isFirst) {
     document.querySelector("h1").focus();
   }
@@ -822,7 +831,7 @@ async function enter(trip, named) {
 // Moves to a section, which is on the screen already.
 function focusOn(name) {
   go("overview");
-  focused = name;
+  focused = headingOf(name);
 }
 
 // The tab of an errand: passes its answer on, and closes.
