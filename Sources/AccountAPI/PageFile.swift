@@ -127,8 +127,10 @@ struct PageFile: Sendable {
         PageFile("/account/common.js", "text/javascript; charset=utf-8", page("common.js"), .page),
         PageFile("/account/service.js", "text/javascript; charset=utf-8", page("service.js"), .page),
         PageFile("/account/account.js", "text/javascript; charset=utf-8", page("account.js"), .page),
+        PageFile("/account/account-merge.js", "text/javascript; charset=utf-8", page("account-merge.js"), .page),
         PageFile("/account/account-sections.js", "text/javascript; charset=utf-8", page("account-sections.js"), .page),
         PageFile("/account/account-tabs.js", "text/javascript; charset=utf-8", page("account-tabs.js"), .page),
+        PageFile("/account/account-texts.js", "text/javascript; charset=utf-8", page("account-texts.js"), .page),
         PageFile("/account/account.json", "application/json; charset=utf-8", strings("account.json"), .page),
         PageFile("/account/icon.svg", "image/svg+xml", page("icon.svg"), .page),
     ]

@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test func `every file has the policy of a page, and names no other host`() async throws {
-        #expect(files.count == 10)
+        #expect(files.count == 12)
         for served in files {
             let answer = try await file(served.path)
             #expect(answer.status == 200 && !answer.text.isEmpty)
@@ -94,7 +94,7 @@ import Testing
         for reason in QuarantineReason.allCases { #expect(english["suspended.\(reason.rawValue)"] != nil) }
         for field in MergeField.fixed { #expect(english["field.\(field.name)"] != nil, "\(field)") }
         for reason in MergeAbortReason.allCases { #expect(english["problem.aborted-\(reason.rawValue)"] != nil) }
-        for method in ["custom", "emailLink", "password", "phone"] {
+        for method in ["emailLink", "password", "phone"] {
             #expect(english["method.\(method)"] != nil && english["phrase.\(method)"] != nil)
         }
     }
@@ -103,7 +103,7 @@ import Testing
         let english = try #require(try await strings()["en"])
         let page = try await file("/account").text
         var script = ""
-        for name in ["account.js", "account-sections.js", "account-tabs.js"] {
+        for name in ["account.js", "account-merge.js", "account-sections.js", "account-tabs.js", "account-texts.js"] {
             script += try await file("/account/\(name)").text
         }
         for match in page.matches(of: #/data-text="([^"{]+)"/#) {
@@ -119,7 +119,7 @@ import Testing
         ]
         for name in english.keys where !composed.contains(where: name.hasPrefix) {
             let isUsed =
-                page.contains("\"\(name)\"") || script.contains("\"\(name)\"") || script.contains("[language].\(name)")
+                page.contains("\"\(name)\"") || script.contains("\"\(name)\"") || script.contains("#own.\(name)")
             #expect(isUsed, "\(name) is not used")
         }
     }

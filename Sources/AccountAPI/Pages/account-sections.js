@@ -244,24 +244,24 @@ export function merges(found, parts) {
 }
 
 // Both accounts have a value, and not the same one.
-function isChoice({ field, survivor, absorbed }, other) {
-  const isOpen = other.preview.undecided?.includes(field) || field in other.choices;
+function isChoice({ field, survivor, absorbed }, merge) {
+  const isOpen = merge.preview.undecided?.includes(field) || field in merge.choices;
   return isOpen || (survivor !== undefined && absorbed !== undefined && survivor !== absorbed);
 }
 
 // The choices of a merge.
-export function mergeChoices(other, parts) {
-  const choices = (other?.preview?.fields ?? []).filter((line) => isChoice(line, other));
+export function mergeChoices(merge, parts) {
+  const choices = (merge?.preview?.fields ?? []).filter((line) => isChoice(line, merge));
   if (choices.length === 0) return [];
-  return [paragraph(parts.text("merge.drops")), ...choices.map((line) => choiceOf(line, other, parts))];
+  return [paragraph(parts.text("merge.drops")), ...choices.map((line) => choiceOf(line, merge, parts))];
 }
 
 // What the account has after a merge with the choices so far, apart from the chosen values.
-export function mergeOutcome(other, parts) {
-  if (!other?.preview) return [];
+export function mergeOutcome(merge, parts) {
+  if (!merge?.preview) return [];
   const { text } = parts;
-  const { fields, movedSecondFactors, endsSessions } = other.preview;
-  const items = fields.filter((line) => !isChoice(line, other) && line.taken).map((line) => {
+  const { fields, movedSecondFactors, endsSessions } = merge.preview;
+  const items = fields.filter((line) => !isChoice(line, merge) && line.taken).map((line) => {
     const values = { field: fieldName(line.field, parts), value: valueOf(line.field, line.value, parts) };
     return text(`merge.${line.taken === "absorbed" ? "moves" : "stays"}`, values);
   });
@@ -271,12 +271,12 @@ export function mergeOutcome(other, parts) {
   return [element("ul", { class: "plain" }, ...items.map((item) => element("li", null, item)))];
 }
 
-function choiceOf({ field, survivor, absorbed, taken }, other, parts) {
+function choiceOf({ field, survivor, absorbed, taken }, merge, parts) {
   const { text } = parts;
   const options = [["survivor", survivor], ["absorbed", absorbed]].map(([side, value]) => {
     const id = `choice-${field}-${side}`;
     const input = element("input", { type: "radio", id, name: `choice-${field}`, value: side });
-    input.checked = (other.choices[field] ?? taken) === side;
+    input.checked = (merge.choices[field] ?? taken) === side;
     input.addEventListener("change", () => parts.choose(field, side));
     const shown = valueOf(field, value, parts);
     const from = field === "email" ? shown : text("merge.from", { value: shown, account: parts.sideName(side) });

@@ -7,24 +7,28 @@
 // Opening the page changes nothing. Each change is a press, with the version that the person has seen (`If-Match`), and
 // with an Idempotency-Key. If the account changed meanwhile, the page shows the new state and reports it.
 
-import { app, build, fill, markBusy, offerLanguages, preferredLanguage, spaced } from "./common.js";
+import { build, fill, markBusy, offerLanguages, preferredLanguage } from "./common.js";
+import { Merge } from "./account-merge.js";
 import * as sections from "./account-sections.js";
 import {
   arrival, dropErrand, exchange, leave, onAnswer, open, pass, prepareProvider, prepareSignIn,
 } from "./account-tabs.js";
+import { Texts } from "./account-texts.js";
 import { call, forget, Problem, randomText, remember, Session, speak, typeOf } from "./service.js";
 
 const { languages, names, strings } = await (await fetch(new URL("account.json", import.meta.url))).json();
 
 // Seconds that a sign-in must still count as recent before the person leaves for another page.
 const recencyMargin = 120;
-// Milliseconds between two reads of a merge that waits for the app.
-const mergeWait = 2_000;
 // The steps and sections that a link to this page can name behind the `#`.
 const entrances = { history: "history", methods: "methods", notMe: "notMe", sessions: "sessions" };
 
 let kept = history.state ?? {};
-let language = kept.language ?? preferredLanguage(navigator.languages, Object.keys(languages));
+const texts = new Texts(
+  names,
+  strings,
+  kept.language ?? preferredLanguage(navigator.languages, Object.keys(languages)),
+);
 // What the page knows about the project: the key, and the methods that people can sign in with.
 let project = null;
 let passwordPolicy = null;
@@ -32,8 +36,8 @@ let reauthentication = [];
 let session = null;
 // The account, as the compatible API shows it.
 let user = null;
-// The other account of a merge: { session, user, isSurvivor, choices, preview }.
-let other = null;
+// The merge that the person prepares.
+let merge = null;
 // The prepared tab of the step on the screen.
 let errand = null;
 // The step on the screen, and its values.
@@ -150,24 +154,21 @@ function go(name, data = {}) {
   view = { name, data };
 }
 
-// The name in the address of an account that people know.
-const nameOfAccount = (account) => account?.email ?? account?.phoneNumber ?? account?.displayName ?? null;
-
 // Ends the use of the account on this page.
 function end(reason, canReturn = true) {
   const email = user?.email;
   keepSession(null);
-  user = other = null;
+  user = merge = null;
   Object.assign(content, sections.empty());
   go("ended", { reason, canReturn, email });
   show();
 }
 
 const actions = {
-  signIn: () => leave({ lang: language }, {}),
+  signIn: () => leave({ lang: texts.language }, {}),
 
   back() {
-    other = null;
+    merge = null;
     dropErrand();
     go("overview");
     loadAll();
@@ -218,7 +219,7 @@ const actions = {
 
   async signInAgain() {
     const { methods, waits } = view.data;
-    const fields = { mode: "reauthenticate", methods: methods.join(","), lang: language };
+    const fields = { mode: "reauthenticate", methods: methods.join(","), lang: texts.language };
     if (user.email) fields.email = user.email;
     const { concord } = claims(await session.idToken());
     return leave(fields, { waits, user: user.localId, replaces: concord?.session });
@@ -228,7 +229,7 @@ const actions = {
 
   async openOther() {
     if (await isOld("merge-accounts")) throw new Problem("insufficient-user-authentication");
-    errand = await prepareSignIn("other", { lang: language });
+    errand = await prepareSignIn("other", { lang: texts.language });
     go("other");
   },
 
@@ -238,23 +239,22 @@ const actions = {
   },
 
   async swap() {
-    other.isSurvivor = !other.isSurvivor;
-    other.choices = {};
+    merge.swap();
     await preview();
   },
 
   async merge() {
-    const { undecided } = other.preview;
-    if (undecided.some((field) => !other.choices[field])) throw new Problem("choices-needed");
-    const [survivor, absorbed] = sides();
-    const body = { absorbedIdToken: await absorbed.session.idToken(), choices: other.choices };
-    const merge = await survivor.session.call("POST", own("merges"), { body, key: randomText() });
-    await settle(merge, survivor, absorbed);
+    if (merge.isOpen) throw new Problem("choices-needed");
+    await settle(await merge.commit(() => {
+      status = "status.asking";
+      say();
+      status = null;
+    }));
   },
 
   async cancelMerge() {
-    const { session: side } = other;
-    other = null;
+    const { session: side } = merge;
+    merge = null;
     await signOutOf(side).catch(() => {});
     actions.back();
   },
@@ -327,7 +327,7 @@ const itemActions = {
 
   async openConnect(method) {
     if (await isOld("link-provider")) throw new Problem("insufficient-user-authentication");
-    errand = prepareProvider(method, project.apiKey, language);
+    errand = prepareProvider(method, project.apiKey, texts.language);
     go("connect", { method });
   },
 
@@ -395,67 +395,44 @@ async function signOutOf(side) {
 
 // Merges
 
-const sides = () => {
-  const mine = { session, user };
-  return other.isSurvivor ? [other, mine] : [mine, other];
-};
-
 async function preview() {
-  await readPreview(other);
+  await merge.readPreview();
   go("merge");
-}
-
-async function readPreview(of) {
-  const [survivor, absorbed] = sides();
-  const body = { absorbedIdToken: await absorbed.session.idToken(), choices: of.choices, validateOnly: true };
-  of.preview = await survivor.session.call("POST", own("merges"), { body });
 }
 
 // Chooses the value of one account for a field, and shows what follows. The choices themselves stay on the screen,
 // because one of them has the focus.
 async function choose(field, side) {
-  const of = other;
-  of.choices = { ...of.choices, [field]: side };
+  const of = merge;
   problem = null;
   byId("problem").textContent = "";
-  const asked = of.choices;
   try {
-    await readPreview(of);
+    if (!await of.choose(field, side) || of !== merge) return;
   } catch (error) {
     // "Merge" asks again, and reports it.
     console.warn(`preview: ${typeOf(error)}`);
+    return;
   }
-  if (of !== other || asked !== of.choices) return;
-  byId("step").querySelector("[data-outcome]")?.replaceChildren(...sections.mergeOutcome(other, parts));
+  byId("step").querySelector("[data-outcome]")?.replaceChildren(...sections.mergeOutcome(merge, parts));
 }
 
-// Shows how the merge ended, or that the app has to agree first.
-async function settle(begun, survivor, absorbed) {
-  let merge = begun;
-  if (merge.state === "prepared") {
-    status = "status.asking";
-    say();
-    status = null;
+// Shows how the merge ended, or that the app has not answered.
+async function settle({ state, abortReason, undoUntil }) {
+  if (state === "aborted") throw new Problem(`aborted-${abortReason}`);
+  const [survivor, absorbed] = [merge.survivor, merge.absorbed].map(({ user: account }) => texts.accountName(account));
+  if (merge.keepsOther) {
+    const { session: side, user: account } = merge;
+    keepSession(side);
+    user = account;
   }
-  while (merge.state === "prepared" && Date.parse(merge.answerUntil) > Date.now()) {
-    await new Promise((resolve) => setTimeout(resolve, mergeWait));
-    merge = await survivor.session.call("GET", own(`merges/${merge.id}`));
-  }
-  if (merge.state === "aborted") throw new Problem(`aborted-${merge.abortReason}`);
-  if (survivor === other) {
-    keepSession(other.session);
-    user = other.user;
-  }
-  other = null;
+  merge = null;
   try {
     await session.renew();
   } catch (error) {
     // A password or second step that came over ends every session.
     if (typeOf(error) === "invalid-session") return end("merged");
   }
-  go(merge.state === "prepared" ? "asked" : "merged", {
-    absorbed: nameOfAccount(absorbed.user), survivor: nameOfAccount(survivor.user), until: merge.undoUntil,
-  });
+  go(state === "prepared" ? "asked" : "merged", { absorbed, survivor, until: undoUntil });
   loadAll();
 }
 
@@ -469,7 +446,7 @@ const answers = {
       await signOutOf(side).catch(() => {});
       throw new Problem("same-account");
     }
-    other = { session: side, user: account, isSurvivor: false, choices: {}, preview: null };
+    merge = new Merge(() => ({ session, user }), side, account);
     await preview();
   },
 
@@ -477,14 +454,14 @@ const answers = {
   async recent({ code, verifier }) {
     const side = new Session(project.apiKey, await exchange(code, verifier));
     const account = await accountOf(side);
-    const place = [user, other?.user].findIndex((one) => one?.localId === account.localId);
+    const place = [user, merge?.user].findIndex((one) => one?.localId === account.localId);
     if (place < 0) {
       await signOutOf(side).catch(() => {});
       throw new Problem("wrong-account");
     }
-    const old = place === 0 ? session : other.session;
+    const old = place === 0 ? session : merge.session;
     if (place === 0) keepSession(side);
-    else other.session = side;
+    else merge.session = side;
     await signOutOf(old).catch(() => {});
     await preview();
   },
@@ -567,23 +544,23 @@ async function recover(error, waits) {
 // The string for a problem.
 function problemOf(type, error) {
   const special = type === "merge-refused" ? `problem.merge-refused.${error.details?.reason}` : `problem.${type}`;
-  if (special in strings.en) return special;
-  return `problem.${type}` in strings.en ? `problem.${type}` : "problem.refused";
+  if (texts.has(special)) return special;
+  return texts.has(`problem.${type}`) ? `problem.${type}` : "problem.refused";
 }
 
 // Asks for a newer sign-in, by a method that the person has.
 async function offerSignIn(error, waits) {
   problem = null;
-  if (other) {
-    const [mine, theirs] = await Promise.all([session, other.session].map((side) => side.idToken()));
-    const account = claims(mine).auth_time <= claims(theirs).auth_time ? user : other.user;
+  if (merge) {
+    const [mine, theirs] = await Promise.all([session, merge.session].map((side) => side.idToken()));
+    const account = claims(mine).auth_time <= claims(theirs).auth_time ? user : merge.user;
     errand = await prepareSignIn("recent", {
-      lang: language,
+      lang: texts.language,
       mode: "reauthenticate",
       ...(error.details?.methods && { methods: error.details.methods.join(",") }),
       ...(account.email && { email: account.email }),
     });
-    return go("recent", { account: nameOfAccount(account) });
+    return go("recent", { account: texts.accountName(account) });
   }
   const methods = (error.details?.methods ?? ways()).filter((method) => method !== "custom");
   go("again", { methods, waits: onlyNames(waits) });
@@ -611,12 +588,14 @@ async function resume({ name, data }) {
 
 let shown = null;
 
+const isNamed = (account) => Boolean(account.email ?? account.phoneNumber ?? account.displayName);
+
 const conditions = {
   canReturn: () => view.data.canReturn,
   lost: () => view.data.state === "lost",
-  named: () => nameOfAccount(user) !== null,
+  named: () => isNamed(user),
   noWays: () => view.data.methods.length === 0,
-  unnamed: () => nameOfAccount(user) === null,
+  unnamed: () => !isNamed(user),
   undoable: () => Boolean(view.data.until),
   ways: () => view.data.methods.length > 0,
 };
@@ -656,8 +635,8 @@ function say() {
   if (!view.name) return;
   for (const name of Object.keys(loaders)) showSection(name);
   const step = byId("step");
-  step.querySelector("[data-choices]")?.replaceChildren(...sections.mergeChoices(other, parts));
-  step.querySelector("[data-outcome]")?.replaceChildren(...sections.mergeOutcome(other, parts));
+  step.querySelector("[data-choices]")?.replaceChildren(...sections.mergeChoices(merge, parts));
+  step.querySelector("[data-outcome]")?.replaceChildren(...sections.mergeOutcome(merge, parts));
   step.querySelector("[data-methods]")?.replaceChildren(...sections.suspects(content, parts));
   step.querySelector("[data-password]")?.replaceChildren(...sections.passwordOffer(content, user, project, parts));
   step.querySelector("[data-undo]")?.replaceChildren(...sections.merges(content.merges.found, parts));
@@ -665,7 +644,7 @@ function say() {
   if (note) note.textContent = waiting ? text(waiting) : "";
   const report = step.querySelector(`[data-section="${view.data.noted}"] [data-note]`);
   if (report) report.textContent = status ? text(status) : "";
-  fill(language, text, problem, status);
+  fill(texts.language, text, problem, status);
   markBusy(isBusy);
 }
 
@@ -680,77 +659,40 @@ function showSection(name) {
 const parts = {
   act: actOn,
   choose,
-  date: (instant) => time(instant, { dateStyle: "medium" }),
-  has: (name) => name in strings.en,
-  moment: (instant) => time(instant, { dateStyle: "medium", timeStyle: "short" }),
-  nameOf,
-  phraseOf,
-  sideName: (side) => accountName(sides()[side === "survivor" ? 0 : 1].user),
+  date: (instant) => texts.date(instant),
+  has: (name) => texts.has(name),
+  moment: (instant) => texts.moment(instant),
+  nameOf: (method) => texts.nameOf(method),
+  phraseOf: (method) => texts.phraseOf(method),
+  sideName: (side) => texts.accountName(merge.side(side).user),
   text,
 };
 
-// The string `name` with its placeholders filled, by `more` first. The name itself may have placeholders.
+// The string `name`, or the value `{name}`, with placeholders filled by `more` first.
 function text(name, more = {}) {
   const places = {
-    absorbed: () => view.data.absorbed ?? accountName(other && sides()[1].user),
-    account: () => view.data.account ?? accountName(null),
-    app: () => app ?? strings[language].app,
+    absorbed: () => view.data.absorbed ?? texts.accountName(merge?.absorbed.user),
+    account: () => view.data.account,
+    app: () => texts.app,
     confirmation: () => view.data.confirmation,
-    devices: () => new Intl.NumberFormat(language).format(view.data.devices),
-    email: () => view.data.email ?? accountName(user),
+    devices: () => texts.number(view.data.devices),
+    email: () => view.data.email ?? texts.accountName(user),
     kind: () => view.data.kind,
-    method: () => phraseOf(view.data.method),
-    methods: () => list(view.data.methods.map(phraseOf)),
-    name: () => nameOf(view.data.method),
-    others: () => list(working().filter((method) => method !== view.data.method).map(phraseOf)),
+    method: () => texts.phraseOf(view.data.method),
+    methods: () => texts.list(view.data.methods.map((method) => texts.phraseOf(method))),
+    name: () => texts.nameOf(view.data.method),
+    others: () => texts.list(
+      working().filter((method) => method !== view.data.method).map((method) => texts.phraseOf(method)),
+    ),
     reason: () => view.data.reason,
-    rules: () => rules(),
-    sessions: () => new Intl.NumberFormat(language).format(view.data.sessions),
+    sessions: () => texts.number(view.data.sessions),
     state: () => view.data.state,
-    survivor: () => view.data.survivor ?? accountName(other && sides()[0].user),
-    until: () => parts.moment(view.data.until ?? view.data.expireTime),
+    survivor: () => view.data.survivor ?? texts.accountName(merge?.survivor.user),
+    until: () => texts.moment(view.data.until ?? view.data.expireTime),
   };
-  const filled = (pattern) => pattern.replace(/\{(\w+)\}/g, (_, place) => more[place] ?? places[place]());
-  if (name === "{rules}") return rules();
-  return apart(filled(spaced(strings[language][filled(name)], language)));
-}
-
-// Puts spaces around Latin words, such as the names of providers, in languages that write none between words.
-function apart(sentence) {
-  return sentence.replace(/(?<=[\p{sc=Han}\p{sc=Thai}])(?=[A-Za-z])|(?<=[A-Za-z])(?=[\p{sc=Han}\p{sc=Thai}])/gu, " ");
-}
-
-const accountName = (account) => nameOfAccount(account) ?? strings[language]["account.unnamed"];
-
-// The display name of a sign-in method. Providers that a project has registered itself may have a name there.
-function nameOf(method) {
-  const registered = project?.methods.find((one) => one.method === method)?.displayName;
-  return strings[language][`method.${method}`] ?? registered ?? names[method] ?? method.replace(/^(oidc|saml)\./, "");
-}
-
-// The method within a sentence.
-function phraseOf(method) {
-  return strings[language][`phrase.${method}`] ?? nameOf(method);
-}
-
-const list = (words) => new Intl.ListFormat(language, { type: "conjunction" }).format(words);
-
-function time(instant, style) {
-  return new Intl.DateTimeFormat(language, style).format(new Date(instant));
-}
-
-// The requirements for a new password, from the policy of the project.
-function rules() {
-  const options = passwordPolicy?.customStrengthOptions;
-  if (!options) return "";
-  const needed = Object.entries({
-    lower: options.containsLowercaseCharacter,
-    upper: options.containsUppercaseCharacter,
-    digit: options.containsNumericCharacter,
-    symbol: options.containsNonAlphanumericCharacter,
-    common: passwordPolicy.concordRefusesCommon,
-  }).filter(([, isNeeded]) => isNeeded).map(([name]) => strings[language][`rules.${name}`]);
-  return list([strings[language]["rules.length"].replace("{count}", options.minPasswordLength), ...needed]);
+  if (name === "{rules}") return texts.rules(passwordPolicy);
+  for (const [place, value] of Object.entries(more)) places[place] = () => value;
+  return texts.filled(name, places);
 }
 
 // Start
@@ -774,7 +716,9 @@ async function begin() {
     if (trip) await takeSession(await exchange(arrived.code, trip.verifier));
     else if (kept.refreshToken) session ??= new Session(project.apiKey, { refreshToken: kept.refreshToken });
     if (!session) {
-      if (!arrived.isForeign) return await leave({ lang: language }, { waits: named && { name: named } }, { replacesEntry: true });
+      if (!arrived.isForeign) {
+        return await leave({ lang: texts.language }, { waits: named && { name: named } }, { replacesEntry: true });
+      }
       problem = "problem.code-unusable";
       go("start");
     } else {
@@ -796,6 +740,7 @@ async function begin() {
 
 async function prepare() {
   project ??= await call("GET", own("signIn"));
+  texts.methods = project.methods;
   [passwordPolicy, { operations: reauthentication }] = await Promise.all([
     call("GET", "v2/passwordPolicy", { apiKey: project.apiKey }),
     call("GET", own("reauthentication-policy")),
@@ -849,11 +794,11 @@ async function help(message) {
 }
 
 byId("host").textContent = location.host;
-speak(language);
+speak(texts.language);
 offerLanguages(byId("languages"), languages, (tag) => {
-  language = tag;
+  texts.language = tag;
   speak(tag);
-  keep({ language });
+  keep({ language: tag });
   if (shown) say();
 });
 // Another tab or device may have changed the account.
