@@ -413,6 +413,22 @@ import Testing
         }
     }
 
+    @Test func `the keyboard alone changes the password, and the focus follows`() async throws {
+        let person = try await Person("keyboard@example.com")
+        try await Browser.run { browser in
+            try await enter(browser, as: person)
+            try await browser.tab(to: "Change the password")
+            try await browser.type(Browser.Key.enter)
+            try await browser.wait(for: "Choose a new password")
+            #expect(try await browser.focused == "Choose a new password")
+            #expect(try await browser.accessible("#password-field").name == "New password")
+            try await browser.type(Browser.Key.tab + "a better password" + Browser.Key.enter)
+            try await wait(browser, "methods", shows: "Your new password works now.")
+            #expect(try await browser.focused == "How you sign in")
+            #expect(try await browser.text("#status").contains("Your new password works now."))
+        }
+    }
+
     // MARK: Sessions, devices and history
 
     @Test func `sessions and devices end, one and all, and the history reports it`() async throws {

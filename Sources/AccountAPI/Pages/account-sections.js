@@ -1,5 +1,5 @@
-// The lists of the account page. Each function returns nodes, made from what the service answered; text of the service is
-// never markup. `parts` has the functions of the page: `text`, `act`, names and dates.
+// The lists of the account page. Each function returns nodes, made from answers of the service, whose text is never
+// markup. `parts` has the functions of the page: `text`, `act`, names and dates.
 
 // The content of the sections before it is read: what was found, the problem of the last read, and whether one runs.
 export function empty() {
@@ -98,7 +98,9 @@ function suspendedItem({ method, reason, expireTime }, project, parts) {
     element("s", null, name),
     paragraph(text(`suspended.${reason}`), "hint"),
     paragraph(text("suspended.until", { date: parts.moment(expireTime) }), "hint"),
-    method === "password" || canConnect ? null : paragraph(text("suspended.elsewhere", { method: parts.phraseOf(method) })),
+    method === "password" || canConnect
+      ? null
+      : paragraph(text("suspended.elsewhere", { method: parts.phraseOf(method) })),
     buttons(
       method === "password" && button(parts, text("restore.open", { name }), ["openRestore", { method, expireTime }]),
       canConnect && button(parts, text("restore.open", { name }), ["openConnect", method]),
@@ -185,8 +187,8 @@ function deviceItem({ deviceId, device, lastUseTime }, parts) {
 
 // The browser and system that a `User-Agent` names. The first match counts: later browsers also name earlier ones.
 const browsers = [
-  ["Edg", "Edge"], ["OPR", "Opera"], ["SamsungBrowser", "Samsung Internet"], ["Firefox", "Firefox"], ["FxiOS", "Firefox"],
-  ["CriOS", "Chrome"], ["Chrome", "Chrome"], ["Safari", "Safari"],
+  ["Edg", "Edge"], ["OPR", "Opera"], ["SamsungBrowser", "Samsung Internet"], ["Firefox", "Firefox"],
+  ["FxiOS", "Firefox"], ["CriOS", "Chrome"], ["Chrome", "Chrome"], ["Safari", "Safari"],
 ];
 const systems = [
   ["Windows", "Windows"], ["iPhone", "iPhone"], ["iPad", "iPad"], ["Android", "Android"], ["CrOS", "ChromeOS"],

@@ -1,8 +1,8 @@
 // How the account page gets sessions: from the sign-in page, in this tab or in another one.
 //
 // A trip leaves in this tab. The session storage has its state, its verifier and the change that waits for a newer
-// sign-in: names only, no secret of the account. The page removes it on return, and the first session ends with the tab's
-// history entry, so a trip returns with another session of the same account.
+// sign-in: names only, no secret of the account. The page removes it on return. A history entry ends with its page, so
+// the trip returns with another session of the same account.
 //
 // An errand runs in another tab, so that this one does not lose its session: the sign-in to another account, and the
 // provider's page. The other tab returns to the account page, finds that it did not begin the errand, and passes the
@@ -149,8 +149,8 @@ export function onAnswer(handle) {
   });
 }
 
-// Passes the answer of an errand to the tab that waits for it. Returns true if a tab has taken it. A browser may have to
-// load that tab again first, so the message is repeated. Calls `onSilence` if no tab answers for a while.
+// Passes the answer of an errand to the tab that waits for it. Returns true if a tab has taken it. The message is
+// repeated, because a browser may have to load that tab again first. Calls `onSilence` if no tab answers for a while.
 export function pass(message, onSilence) {
   return new Promise((resolve) => {
     let sent = 0;

@@ -1,8 +1,8 @@
 // The page on which people manage their account. It is an app of the sign-in page: it gets its session by a one-time
 // code (account-tabs.js), and calls the routes that any app can call.
 //
-// The tokens of the session stay in variables. The refresh token is also in the state of this tab's history entry, which
-// a reload restores and no history list, other tab or server sees (ADR 0022).
+// The tokens of the session stay in variables. The refresh token is also in the state of this tab's history entry. A
+// reload restores it, and no history list, other tab or server sees it (ADR 0022).
 //
 // Opening the page changes nothing. Each change is a press, with the version that the person has seen (`If-Match`), and
 // with an Idempotency-Key. If the account changed meanwhile, the page shows the new state and reports it.
@@ -111,17 +111,22 @@ const loaders = {
   merges: () => session.call("GET", own("account/merges")),
 };
 
+// The number of reads of each section. The answer to an earlier one is ignored.
+const reads = {};
+
 // Reads one section. Its failure leaves the others alone.
 async function load(name) {
   const asked = session;
+  const read = reads[name] = (reads[name] ?? 0) + 1;
+  const isOver = () => asked !== session || read !== reads[name];
   content[name].isLoading = true;
   showSection(name);
   try {
     const found = await loaders[name]();
-    if (asked !== session) return;
+    if (isOver()) return;
     content[name] = { found, problem: null, isLoading: false };
   } catch (error) {
-    if (asked !== session) return;
+    if (isOver()) return;
     if (typeOf(error) === "invalid-session") return end("session");
     content[name] = { ...content[name], problem: typeOf(error), isLoading: false };
   }
@@ -603,7 +608,6 @@ const conditions = {
 function show() {
   const isFirst = shown === null;
   const isNew = view !== shown;
-  const wasOther = view.name !== shown?.name;
   shown = view;
   // The overview is long: it shows the status in the section of the change, and at its end only to screen readers.
   document.body.dataset.step = view.name;
@@ -615,7 +619,7 @@ function show() {
   if (target) {
     target.tabIndex = -1;
     target.focus();
-  } else if (isNew && wasOther && !isFirst) {
+  } else if (isNew && !isFirst) {
     document.querySelector("h1").focus();
   }
   focused = null;
