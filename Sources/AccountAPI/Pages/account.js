@@ -97,7 +97,9 @@ const loaders = {
       session.answer("GET", own("account/methods")),
       session.call("GET", own("account/quarantine")),
     ]);
-    user = await accountOf(session);
+    const asked = session;
+    const account = await accountOf(asked);
+    if (asked === session) user = account;
     return { methods: methods.content.methods, suspended: quarantine.methods, version: methods.version };
   },
 
@@ -162,8 +164,9 @@ function go(name, data = {}) {
 // Ends the use of the account on this page.
 function end(reason, canReturn = true) {
   const email = user?.email;
+  dropMerge();
   keepSession(null);
-  user = merge = null;
+  user = null;
   Object.assign(content, sections.empty());
   go("ended", { reason, canReturn, email });
   show();
@@ -172,8 +175,8 @@ function end(reason, canReturn = true) {
 const actions = {
   signIn: () => leave({ lang: texts.language }, {}),
 
-  back() {
-    merge = null;
+  async back() {
+    await dropMerge();
     dropErrand();
     go("overview");
     loadAll();
@@ -245,7 +248,13 @@ const actions = {
 
   async swap() {
     merge.swap();
-    await preview();
+    try {
+      await preview();
+    } catch (error) {
+      // The preview on the screen is that of the earlier order.
+      merge.swap();
+      throw error;
+    }
   },
 
   async merge() {
@@ -255,13 +264,6 @@ const actions = {
       say();
       status = null;
     }));
-  },
-
-  async cancelMerge() {
-    const { session: side } = merge;
-    merge = null;
-    await signOutOf(side).catch(() => {});
-    actions.back();
   },
 
   // A sign-in to one of the two accounts has become too old.
@@ -400,6 +402,13 @@ async function signOutOf(side) {
 
 // Merges
 
+// Gives up a merge that has not begun, with the session of the other account.
+async function dropMerge() {
+  const dropped = merge;
+  merge = null;
+  if (dropped) await signOutOf(dropped.session).catch(() => {});
+}
+
 async function preview() {
   await merge.readPreview();
   go("merge");
@@ -451,8 +460,14 @@ const answers = {
       await signOutOf(side).catch(() => {});
       throw new Problem("same-account");
     }
+    await dropMerge();
     merge = new Merge(() => ({ session, user }), side, account);
-    await preview();
+    try {
+      await preview();
+    } catch (error) {
+      if (typeOf(error) !== "insufficient-user-authentication") await dropMerge();
+      throw error;
+    }
   },
 
   // A newer sign-in to one of the two accounts of a merge. It replaces the session of that account.
