@@ -197,7 +197,8 @@ import Testing
             try await browser.run("localStorage.clear(); sessionStorage.clear()")
             try await browser.open(server.url + "/account")
             try await comeBack(browser, as: person, to: Self.overview)
-            #expect(try await browser.value("[location.search, location.hash, sessionStorage.length]") == ["", "", 0])
+            let left = "[location.search, location.hash, sessionStorage.getItem('concord:account')]"
+            #expect(try await browser.value(left) == ["", "", .null])
             #expect(try await browser.text("main").contains("You use the app as come-back@example.com."))
             let kept = try await browser.value("JSON.stringify(history.state)").string ?? ""
             #expect(!kept.contains("eyJ"), "no ID token is stored: \(kept)")
@@ -380,7 +381,8 @@ import Testing
 
             let refreshToken = try #require(try await browser.value("history.state.refreshToken").string)
             try await browser.press("Sign in again")
-            try await browser.wait(until: "location.pathname === '/signin'")
+            let isThere = "location.pathname === '/signin' && document.querySelector('h1')"
+            try await browser.wait(until: "\(isThere) && \(Browser.isIdle)")
             #expect(try await browser.value("document.querySelector('input[type=password]')") == .null)
             let stored = try await browser.value("sessionStorage.getItem('concord:account')").string ?? ""
             #expect(!stored.contains("a new password") && !stored.contains(refreshToken))
