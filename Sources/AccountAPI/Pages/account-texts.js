@@ -31,8 +31,15 @@ export class Texts {
 
   // The string `name` with its placeholders filled by the functions `places`. The name itself may have placeholders.
   filled(name, places) {
-    const fill = (pattern) => pattern.replace(/\{(\w+)\}/g, (_, place) => places[place]());
+    const fill = (pattern) => this.#beginning(pattern).replace(/\{(\w+)\}/g, (_, place) => places[place]());
     return apart(fill(spaced(this.#own[fill(name)], this.language)));
+  }
+
+  // The pattern with "The app" at the beginnings of its sentences, if the app has no name.
+  #beginning(pattern) {
+    const words = this.#own.app;
+    if (app) return pattern;
+    return pattern.replace(/(?<=^|[.!?] )\{app\}/g, words.charAt(0).toUpperCase() + words.slice(1));
   }
 
   get app() {

@@ -259,11 +259,12 @@ const actions = {
 
   async merge() {
     if (merge.isOpen) throw new Problem("choices-needed");
-    await settle(await merge.commit(() => {
-      status = "status.asking";
+    const asked = () => {
+      waiting = "merge.waiting";
       say();
-      status = null;
-    }));
+    };
+    const ended = await merge.commit(asked).finally(() => (waiting = null));
+    await settle(ended);
   },
 
   // A sign-in to one of the two accounts has become too old.
