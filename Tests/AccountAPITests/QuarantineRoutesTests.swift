@@ -143,8 +143,10 @@ import Testing
                 "/emulator/v1/projects/\(TestService.projectID)/notices",
                 bearer: "owner"
             )
+            // The suspended password came to a wrong door.
+            let reports = (listed.json["notices"]?.array ?? []).filter { $0["kind"] != "WRONG_DOOR" }
             #expect(
-                listed.json["notices"] == [
+                reports == [
                     [
                         "kind": "METHODS_QUARANTINED", "email": .string(Self.email), "locale": "en",
                         "methods": ["password", "phone", "github.com"], "reason": "address-proven",

@@ -235,6 +235,32 @@ import Testing
         }
     }
 
+    @Test func `someone who is not sure of the address has both mailed, and the code of either signs in`() async throws
+    {
+        let (email, other) = ("sure@gmail.com", "unsure@gmail.com")
+        try await signUp(email, isProven: true)
+        try await Browser.run { browser in
+            try await open(browser)
+            try await identify(browser, other)
+            try await signIn(browser, password: "wrong password")
+            try await problem(browser, contains: "The address or the password is wrong.")
+            try await browser.run("document.querySelector('summary').click()")
+            try await browser.expectReadable("signin-28-unsure")
+            try await fill(browser, "other-field", "nonsense")
+            try await browser.press("Email me how to sign in")
+            try await problem(browser, contains: "email address")
+            try await fill(browser, "other-field", email)
+            try await browser.press("Email me how to sign in")
+            try await browser.wait(for: "Check your email")
+            #expect(try await browser.text("main").contains("\(other) and \(email)"))
+            try await enterCode(browser, try await mail(email, "LOOKUP").code)
+            try await browser.wait(for: "Choose how to sign in")
+            try await browser.press("Sign in with this email")
+            try await browser.wait(for: Self.done)
+            #expect(try await account(other) == .null)
+        }
+    }
+
     @Test func `the keyboard alone signs in, and the focus follows the steps`() async throws {
         let email = "keyboard@example.com"
         try await signUp(email)
@@ -353,13 +379,18 @@ import Testing
             try await browser.press("Continue with GitHub")
             try await consent(browser, "github-of-own", email: other)
             try await browser.wait(for: "Is this your first visit?")
-            try await browser.press("I already have an account")
-            try await browser.wait(for: Self.start)
+            try await browser.press("Email me how to sign in")
+            try await problem(browser, contains: "email address")
+            try await fill(browser, "email-field", email)
+            try await browser.press("Email me how to sign in")
+            try await browser.wait(for: "Check your email")
+            #expect(try await mail(email, "LOOKUP").code.isEmpty == false)
+            try await browser.press("Sign in another way")
+            try await browser.wait(until: "document.getElementById('password-field') && \(Browser.isIdle)")
             #expect(try await browser.text("main").contains("GitHub is connected to it afterwards."))
             #expect(try await !browser.text("main").contains("Continue with GitHub"))
-            try await browser.expectReadable("signin-11-waiting")
-            try await identify(browser, email)
             #expect(try await !browser.text("main").contains("Create an account"))
+            try await browser.expectReadable("signin-11-waiting")
             try await signIn(browser)
             try await browser.wait(for: Self.done)
             #expect(try await browser.text("main").contains("GitHub is connected."))

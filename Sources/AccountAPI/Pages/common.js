@@ -39,10 +39,12 @@ export function build(name, holds, act) {
   for (const button of view.querySelectorAll("button[data-action]")) {
     button.addEventListener("click", () => act(button.dataset.action));
   }
-  view.querySelector("form")?.addEventListener("submit", (event) => {
-    event.preventDefault();
-    act(event.target.dataset.action);
-  });
+  for (const form of view.querySelectorAll("form")) {
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      act(event.target.dataset.action);
+    });
+  }
   return view;
 }
 

@@ -30,10 +30,10 @@ const page = location.origin + location.pathname;
 
 // Problems that end the page. The text of each says where to continue.
 const stoppers = ["conflict-closed", "conflict-expired", "conflict-unknown", "sign-up-unusable", "user-disabled"];
-// The field that a problem is about.
+// The field that a problem is about, or the fields of which a step has one.
 const fields = {
   "code-incomplete": "code-field",
-  "invalid-email": "email-field",
+  "invalid-email": ["email-field", "other-field"],
   "missing-password": "password-field",
   "weak-password": "password-field",
   "wrong-password": "password-field",
@@ -41,8 +41,8 @@ const fields = {
 };
 // The members of the state that a new sign-in does not need.
 const ofOneSignIn = [
-  "code", "conflict", "ended", "factor", "first", "key", "linking", "lookup", "only", "refreshToken", "signUp", "trip",
-  "way", "ways",
+  "code", "conflict", "ended", "factor", "first", "key", "linking", "lookup", "mailed", "only", "refreshToken", "signUp",
+  "trip", "way", "ways",
 ];
 
 let kept = history.state ?? {};
@@ -210,7 +210,11 @@ const actions = {
   async mail() {
     // The person has left the list of another address.
     if (shown === "signUp") keep({ email: kept.signUp.email });
-    await call("POST", "concord/v1/lookup", { body: { email: kept.email, continueUrl: await mailedDestination() } });
+    const other = valueOf("other-field").trim();
+    if (other) requireEmail(other);
+    if (shown !== "mailed") keep({ mailed: [...new Set([kept.email, other || kept.email])] });
+    const continueUrl = await mailedDestination();
+    for (const email of kept.mailed) await call("POST", "concord/v1/lookup", { body: { email, continueUrl } });
     keep({ step: "mailed", ways: undefined });
     if (shown !== "mailed") return;
     byId("code-field").value = "";
@@ -218,7 +222,7 @@ const actions = {
   },
 
   async prove() {
-    await prove({ email: kept.email, code: readCode() });
+    await proveCode(readCode());
     // A person who confirms who they are has chosen the mail, and signs in with it.
     await choose(kept.isReauthentication ? "emailLink" : "methods");
   },
@@ -321,10 +325,15 @@ const actions = {
   // The person has another account: the identity waits until they have signed in to it.
   async other() {
     const { first, conflict } = kept;
-    const linking = first
-      ? { kind: "first", token: first.pendingToken, providerId: first.providerId }
-      : { kind: "conflict", token: conflict.handle, providerId: conflict.providerId };
-    clear({ linking, email: conflict?.email, step: "start" });
+    if (!first) {
+      const linking = { kind: "conflict", token: conflict.handle, providerId: conflict.providerId };
+      return clear({ linking, email: conflict.email, step: "start" });
+    }
+    const email = valueOf("email-field").trim();
+    requireEmail(email);
+    clear({ linking: { kind: "first", token: first.pendingToken, providerId: first.providerId }, email });
+    if (account(email)?.deviceToken) return openWays(email);
+    await actions.mail();
   },
 
   async proveConflict() {
@@ -448,8 +457,19 @@ async function openWays(email) {
   const body = { email, deviceToken, continueUrl: await mailedDestination() };
   const known = await call("POST", "concord/v1/lookup", { body });
   // The account no longer knows the device, so a mail is on its way.
-  if (!known.methods) return keep({ step: "mailed" });
+  if (!known.methods) return keep({ mailed: [email], step: "mailed" });
   keep({ ways: known, step: "methods" });
+}
+
+// The code is from the mail to one of the addresses.
+async function proveCode(code) {
+  const [first, ...rest] = kept.mailed;
+  try {
+    await prove({ email: first, code });
+  } catch (error) {
+    if (error.type !== "wrong-proof" || rest.length === 0) throw error;
+    await prove({ email: rest[0], code });
+  }
 }
 
 async function prove(answer) {
@@ -732,7 +752,7 @@ function show() {
   say();
   // Moves the focus to the change, for people who cannot see it.
   if (isNew && !isFirst) document.querySelector("h1").focus();
-  const wrong = fields[problem?.replace(/^problem\./, "").split(".")[0]];
+  const wrong = [fields[problem?.replace(/^problem\./, "").split(".")[0]]].flat().find(byId);
   for (const field of byId("step").querySelectorAll("input:not([hidden])")) {
     field.setAttribute("aria-invalid", field.id === wrong);
   }
@@ -948,6 +968,7 @@ function text(name, values = {}) {
   const places = {
     app: () => app ?? strings[language].app,
     email: () => values.email ?? kept.ended?.email ?? kept.email ?? "",
+    mailed: () => new Intl.ListFormat(language, { type: "conjunction" }).format(kept.mailed),
     method: () => nameOf(kept.ways.lastUsed),
     provider: () => values.provider ?? nameOf(currentProvider()),
     reason: () => (`problem.${reason}` in strings.en ? reason : "internal-error"),

@@ -12,6 +12,8 @@ enum Action: Sendable, Hashable {
     case phone
     /// Asks for the sign-in methods of an address. A device with a token gets them at once.
     case lookUp(_ email: String)
+    /// The same for two addresses, from the form of someone who is not sure which one the account has.
+    case lookUpBoth(_ email: String, _ other: String)
     /// Asks for the sign-in methods by mail.
     case askForWays(_ email: String)
     /// Presses a button of a mail that lists sign-in methods, or types the code of that mail.
@@ -27,7 +29,7 @@ enum Action: Sendable, Hashable {
         case .openLink: .emailLink
         case .provider(let provider, _), .providerOnPage(let provider, _): provider
         case .phone: .phone
-        case .askForReset, .openReset, .askForLink, .signUp, .lookUp, .askForWays, .takeWay: nil
+        case .askForReset, .openReset, .askForLink, .signUp, .lookUp, .lookUpBoth, .askForWays, .takeWay: nil
         }
     }
 

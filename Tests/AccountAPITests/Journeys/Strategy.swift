@@ -165,8 +165,9 @@ struct TheWayIn: Strategy {
             // "There is no account with this address. Try another one."
             if mail.ways.isEmpty, let action = once(.lookUp(person.email)) { return action }
         }
-        if case .passwordOfOtherAddress = journey.door, let action = once(.lookUp(person.otherEmail)) {
-            return action
+        // A wrong password says nothing about the address.
+        if case .passwordOfOtherAddress = journey.door {
+            return once(.lookUpBoth(person.otherEmail, person.email))
         }
         return once(.lookUp(person.email))
     }
