@@ -133,7 +133,7 @@ package struct ProjectConfigField: Sendable, Hashable {
             .choice(UnprovenAddress.allCases.map(\.rawValue)),
             .string(UnprovenAddress.link.rawValue),
             firebase: .string(UnprovenAddress.link.rawValue),
-            "Answer if a provider brings an unproven address: `confirm` mails it, whether or not an account has it."
+            "`confirm` mails an unproven address of a provider, with or without an account. A new project has it."
         ),
         .init(
             "linkPolicy.httpContinueURLs",

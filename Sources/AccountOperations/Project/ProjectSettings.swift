@@ -135,11 +135,14 @@ package struct ProjectSettings: Sendable, Hashable {
         codeSeconds[kind] ?? Lifetimes.codeSeconds(kind)
     }
 
-    /// Settings of a new production project: every method is off, addresses are protected, no web page may receive codes
-    /// or sessions, and unused sessions end. The preset and the limit are stored, because a project without them is older
-    /// than they are, and keeps what it had.
+    /// Settings of a new production project: every method is off, addresses are protected, unproven ones are confirmed by
+    /// mail, no web page may receive codes or sessions, and unused sessions end. These values are stored, because a project
+    /// without them is older than they are, and keeps what it had.
     package static let productionDefaults: JSONValue = .object([
-        "linkPolicy": .object(["preset": .string(LinkPolicyPreset.strict.rawValue)]),
+        "linkPolicy": .object([
+            "preset": .string(LinkPolicyPreset.strict.rawValue),
+            "unprovenAddress": .string(UnprovenAddress.confirm.rawValue),
+        ]),
         "concord": .object([
             "sessions": .object(["inactivitySeconds": .integer(Lifetimes.newProjectInactivitySeconds)])
         ]),
