@@ -192,8 +192,11 @@ struct DisclosureMatrix {
 
         init(_ answer: TestAPI.Answer, about subject: Subject) {
             namesAccount = answer.text.contains(subject.localID)
+            let idToken = answer.json["idToken"]?.string ?? ""
+            let claims = Self.claims(of: idToken)
             func replaced(_ text: String) -> String {
-                text.replacing(subject.localID, with: "ID").replacing(subject.name, with: "NAME")
+                (idToken.isEmpty ? text : text.replacing(idToken, with: claims))
+                    .replacing(subject.localID, with: "ID").replacing(subject.name, with: "NAME")
                     .replacing(subject.phoneNumber, with: "NUMBER")
             }
             fields["status"] = "\(answer.status)"
@@ -202,6 +205,15 @@ struct DisclosureMatrix {
             }
             fields["body"] = replaced(answer.text)
             if answer.json != .null { add(answer.json, at: "", replaced) }
+        }
+
+        /// The claims of an ID token, without the session's random numbers, whose digits vary in number.
+        private static func claims(of idToken: String) -> String {
+            let parts = idToken.split(separator: ".")
+            guard parts.count > 1, let payload = Base64URL.decode(String(parts[1])),
+                let claims = (try? JSONValue(parsing: payload))?.object
+            else { return idToken }
+            return JSONValue.object(claims.filter { $0.key != "concord" }).text
         }
 
         private mutating func add(_ value: JSONValue, at path: String, _ replaced: (String) -> String) {

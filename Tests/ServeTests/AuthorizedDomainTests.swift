@@ -20,7 +20,8 @@ struct AuthorizedDomainTests {
             #expect(ending.output.contains("\nauthorized domains: none\n"))
             #expect(ending.output.contains("\n  concord policy apply domains.yaml\n"))
             let unset: Query<Int64?> = """
-                SELECT count(*) FROM project_config WHERE settings - 'concord' = '{"linkPolicy": {"preset": "strict"}}'
+                SELECT count(*) FROM project_config
+                WHERE settings - 'concord' = '{"linkPolicy": {"preset": "strict", "unprovenAddress": "confirm"}}'
                     AND settings -> 'concord' = '{"sessions": {"inactivitySeconds": 15552000}}'
                 """
             #expect(try await database.count(unset) == 1)
@@ -33,7 +34,9 @@ struct AuthorizedDomainTests {
             }
             let stored: Query<Int64?> = """
                 SELECT count(*) FROM project_config
-                    WHERE settings - 'concord' = '{"authorizedDomains": ["app.example.com"], "linkPolicy": {"preset": "strict"}}'
+                WHERE settings -> 'authorizedDomains' = '["app.example.com"]'
+                    AND settings - 'concord' - 'authorizedDomains'
+                        = '{"linkPolicy": {"preset": "strict", "unprovenAddress": "confirm"}}'
                 """
             #expect(try await database.count(stored) == 1)
         }
