@@ -37,7 +37,8 @@ struct PublicURLTests {
             try await database.makeProject()
             try await ServeProcess.run(database: database.url) { server async throws in
                 for page in [
-                    "/conflict", "/account", "/__/auth/action?mode=verifyEmail&oobCode=x&apiKey=y", "/__/auth/links?link=z",
+                    "/conflict", "/account", "/__/auth/action?mode=verifyEmail&oobCode=x&apiKey=y",
+                    "/__/auth/links?link=z",
                 ] {
                     for method in [HTTPMethod.GET, .HEAD] {
                         let answer = try await server.send(method, page, key: nil)

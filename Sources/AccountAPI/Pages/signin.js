@@ -458,7 +458,7 @@ async function openWays(email) {
   const known = await call("POST", "concord/v1/lookup", { body });
   // The account no longer knows the device, so a mail is on its way.
   if (!known.methods) return keep({ mailed: [email], step: "mailed" });
-  keep({ ways: known, step: "methods" });
+  keep({ ways: { ...known, lastUsed: account(email).method }, step: "methods" });
 }
 
 // The code is from the mail to one of the addresses.

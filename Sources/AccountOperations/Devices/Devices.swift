@@ -58,7 +58,7 @@ extension AccountOperations {
     ) async throws -> KnownAccount? {
         guard let presented = openDeviceToken(token, tenant: tenant) else { return nil }
         let now = effects.now()
-        let read = try await store.deviceAndWaysIn(presented.device.id, of: presented.user, tenant: tenant, at: now)
+        let read = try await store.device(presented.device.id, of: presented.user, tenant: tenant)
         let obstacle = obstacleToMethods(
             of: read.user?.account,
             for: presented.device,
@@ -67,7 +67,7 @@ extension AccountOperations {
             now: now
         )
         guard obstacle == nil, let user = read.user else { return nil }
-        return known(user, at: address, read.facts)
+        return KnownAccount(email: user.email?.address ?? address, ways: ways(to: user, []), lastUsed: nil)
     }
 
     /// The device of a token, for counting wrong passwords; `nil` if its account does not know it.

@@ -6,7 +6,8 @@ import AccountStore
 package struct KnownAccount: Sendable {
     package let email: EmailAddress
     package let ways: WaysIn
-    /// The method of the newest sign-in; `nil` if unknown, or if it does not work now.
+    /// The method of the newest sign-in; `nil` if unknown, if it does not work now, and for a device, which remembers it
+    /// itself.
     package let lastUsed: SignInMethod?
 
     /// The methods that work now, as `createAuthUri` names them: without the phone, which no address finds.

@@ -216,27 +216,6 @@ extension AccountStore {
         return (devices.first?.device, remembered(users))
     }
 
-    /// A device, its user, and the rest of what the user's sign-in methods are listed from. One round trip; two if the
-    /// user changed since it was last read.
-    package func deviceAndWaysIn(
-        _ id: [UInt8],
-        of user: UserID,
-        tenant: TenantID,
-        at now: Timestamp
-    ) async throws(PostgresError) -> (device: Device?, user: UserRecord?, facts: WaysInFacts) {
-        let device = DeviceRow.lookup(id, of: user, tenant: tenant)
-        let suspended = QuarantinedMethodRow.lookup(user, tenant: tenant)
-        let newest = SessionRow.newestSignIn(of: user, tenant: tenant)
-        if let known = userCache.user(user, tenant: tenant) {
-            let version = UserVersionRow.lookup(user, tenant: tenant)
-            let rows = try await client.read(device, version, suspended, newest)
-            let current = try await self.user(known, asOf: rows.1.first)
-            return (rows.0.first?.device, current, WaysInFacts(rows.2, rows.3, at: now))
-        }
-        let rows = try await client.read(device, UserRow.lookup(user, tenant: tenant), suspended, newest)
-        return (rows.0.first?.device, remembered(rows.1), WaysInFacts(rows.2, rows.3, at: now))
-    }
-
     /// The facts, beside its record, from which the sign-in methods of an account are listed. One round trip.
     package func waysInFacts(
         of user: UserID,
