@@ -59,15 +59,20 @@ struct DeviceRow: RowDecodable {
     }
 
     /// The device `id` of `user`, as a lookup: one statement finds many. The key is the device's 32 bytes, then the
-    /// user id.
+    /// user id. `LIMIT` makes each key an index lookup: a join would scan a table of some thousand rows for ten keys.
     static func lookup(_ id: [UInt8], of user: UserID, tenant: TenantID) -> Query<FoundDeviceRow> {
         Query(
             keyColumn: 0,
             """
             SELECT keys.key, \(columns.names)
-            FROM (SELECT * FROM \(table: "devices") WHERE tenant_id = \(tenant)) AS devices
-            JOIN unnest(\([id + Array(user.rawValue.utf8)])) AS keys (key)
-                ON user_id = convert_from(substr(key, 33), 'UTF8') AND device_id = substr(key, 1, 32)
+            FROM (SELECT \(tenant)::text AS id) AS project
+            CROSS JOIN unnest(\([id + Array(user.rawValue.utf8)])) AS keys (key)
+            CROSS JOIN LATERAL (
+                SELECT * FROM \(table: "devices")
+                WHERE tenant_id = project.id AND user_id = convert_from(substr(keys.key, 33), 'UTF8')
+                    AND device_id = substr(keys.key, 1, 32)
+                LIMIT 1
+            ) AS devices
             """,
             onCitus: """
                 SELECT device_id, \(columns.names) FROM \(table: "devices")
