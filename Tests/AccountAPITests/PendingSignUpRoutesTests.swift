@@ -249,6 +249,8 @@ struct PendingSignUpRoutesTests {
                 answers.append(answer)
             }
             #expect(shapes[0] == shapes[1])
+            // By its length, the page of conflicts knows a handle that the sign-in page continues (`page.js`).
+            #expect(answers.allSatisfy { $0.json["pendingToken"]?.string?.count == 43 })
             #expect(answers[0].text.utf8.count == answers[1].text.utf8.count)
             #expect(answers[0].equalHeaders == answers[1].equalHeaders)
             #expect(try await api.service.user(owning: "free@example.com") == nil)
@@ -286,6 +288,7 @@ struct PendingSignUpRoutesTests {
             expect(.refused, try await post(api, ":create", ["proofToken": token], handle))
             let linked = try await post(api, ":link", ["proofToken": token], handle, idempotencyKey: "k")
             #expect(linked.status == 200 && linked.json["conflict"]?["state"] == "proven", "\(linked.text)")
+            #expect(linked.json["pendingToken"]?.string?.count != handle.count)
             let again = try await post(api, ":link", ["proofToken": token], handle, idempotencyKey: "k")
             #expect(again.text == linked.text)
             expect(.codeUnusable, try await post(api, ":link", ["proofToken": token], handle))

@@ -551,6 +551,38 @@ import Testing
         try await configure("linkPolicy.unprovenAddress", "link")
     }
 
+    @Test func `the conflict page passes a credential that waits for its mailbox on, and the app gets the session`()
+        async throws
+    {
+        let email = "passed-on@example.com"
+        try await configure("linkPolicy.unprovenAddress", "confirm")
+        let handle = try #require(try await Self.server.signIn(email)["pendingToken"]?.string)
+        try await WebApp.run { app in
+            try await Browser.run { browser in
+                let back =
+                    "continueUrl=\(Self.encoded(app.url("localhost")))&state=mine&codeChallenge=\(Self.challenge)"
+                try await open(browser)
+                try await browser.open(try Self.server.url + "/conflict#\(handle)&\(back)")
+                try await browser.wait(until: "location.pathname + location.hash === '/signin'")
+                try await browser.wait(for: "Check your email")
+                #expect(try await browser.text("main").contains("p***@e***.com"))
+                try await enterCode(browser, try await mail(email, "SIGN_UP_MAILBOX").code)
+                try await browser.wait(for: "Your address is confirmed")
+                try await browser.press("Create account")
+                try await browser.wait(until: "location.pathname === '/app.html'")
+                let query = try await browser.value("Object.fromEntries(new URLSearchParams(location.search))")
+                #expect(query["state"] == "mine" && query["concordCode"] != nil, "\(query.text)")
+                #expect(try await providers(email).contains("github.com"))
+
+                for used in [handle, String(repeating: "A", count: handle.count)] {
+                    try await browser.open(try Self.server.url + "/conflict#\(used)")
+                    try await browser.wait(for: "This cannot be finished here")
+                }
+            }
+        }
+        try await configure("linkPolicy.unprovenAddress", "link")
+    }
+
     // MARK: Second factors
 
     @Test func `the code of an authenticator app, or of a message, completes the sign-in`() async throws {

@@ -473,8 +473,19 @@ function notice(change) {
 
 // Start
 
+// A sign-up that waits for its mailbox. Its handle is shorter than that of every conflict.
+const isSignUp = (handle) => handle?.length === 43;
+
+// An account may not exist yet, so the sign-in page continues.
+function continueSignUp() {
+  const values = { signUp: kept.handle, lang: kept.language, ...kept.wayBack };
+  const given = Object.entries(values).filter(([, value]) => value !== undefined);
+  location.replace(new URL(`signin#${new URLSearchParams(given)}`, document.baseURI));
+}
+
 async function begin() {
   takeFragment();
+  if (isSignUp(kept.handle)) return continueSignUp();
   turn += 1;
   looks = 0;
   version = problem = status = wayBack = idToken = null;

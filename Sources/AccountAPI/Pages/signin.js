@@ -89,7 +89,7 @@ function takeFragment() {
   kept = {};
   keep({
     language: get("lang"),
-    app: get("lookup") || get("signUp") ? mailedRequest(request) : request,
+    app: get("lookup") || get("proof") ? mailedRequest(request) : request,
     email: get("email"),
     isReauthentication: get("mode") === "reauthenticate" || undefined,
     allowed: get("methods")?.split(","),
@@ -146,6 +146,14 @@ function firstStep() {
   const methods = kept.allowed.map((method) => ({ method, works: true }));
   keep({ ways: { email: kept.email, methods, lastUsed: account(kept.email)?.method } });
   return "methods";
+}
+
+// Asks for the code of a sign-up that the page of conflicts passes on. The address is masked until the code is right.
+async function openSignUp() {
+  const { state, email, providerId } = await call("GET", "concord/v1/conflict", { bearer: kept.signUp.handle });
+  if (state !== "open") throw new Problem("sign-up-unusable");
+  storeRequest();
+  keep({ email, signUp: { ...kept.signUp, providerId }, step: "confirmCode" });
 }
 
 // The answer of a provider's page, if this tab asked for one.
@@ -1018,7 +1026,9 @@ async function load() {
   const event = takeTrip();
   speakIn();
   if (event) return finishTrip(event);
-  if (!kept.step) keep({ step: firstStep() });
+  if (kept.step) return;
+  if (kept.signUp && !kept.signUp.secret) return openSignUp();
+  keep({ step: firstStep() });
 }
 
 function speakIn() {
