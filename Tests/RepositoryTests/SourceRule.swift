@@ -544,13 +544,12 @@ private func importedModules(of file: SourceFile) -> [(offset: Int, module: Stri
     }
 }
 
-/// Returns the offsets of tests with a condition. The allowed ones are for tests that need root, a private PostgreSQL,
-/// or routes that the service does not have yet.
+/// Returns the offsets of tests with a condition. The allowed ones are for tests that need root or a private PostgreSQL.
 private func testsUnderConditions(in file: SourceFile) -> [Int] {
     let code = SwiftScanner(file.text).code
     let allowed = [
         ".enabled(if: SocketProxy.isPossible)", ".enabled(if: geteuid() == 0,",
-        ".enabled(if: PgBouncer.supportsNamedStatements)", ".enabled(if: TheWayIn.isServed,",
+        ".enabled(if: PgBouncer.supportsNamedStatements)",
         ".enabled(reason) { try await TestDatabase.isOnCitus",
     ]
     return offsets(of: ".enabled(", in: code).filter { offset in

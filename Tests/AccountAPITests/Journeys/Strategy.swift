@@ -114,19 +114,6 @@ struct TheWayIn: Strategy {
         .setting("confirm", at: ["linkPolicy", "unprovenAddress"])
     static let asksForDeviceTokens = true
 
-    /// The routes that this person needs.
-    private static let paths: Set = [
-        "/concord/v1/lookup", "/concord/v1/lookup:prove", "/concord/v1/lookup:continue",
-        "/concord/v1/account/devices/{device}", "/concord/v1/signUp/pending:prove",
-    ]
-
-    /// The mails that this person needs.
-    private static let mails: Set = ["LOOKUP", "WRONG_DOOR", "SIGN_UP_MAILBOX"]
-
-    /// The service has the routes and the mails. The tests of this strategy run as soon as it has.
-    static let isServed =
-        paths.isSubset(of: API.routes.map(\.path)) && mails.isSubset(of: Mail.Template.allCases.map(\.name))
-
     private(set) var waiting: WaitingProvider?
     private let journey: Journey
     private let person: Person
