@@ -58,6 +58,13 @@ import Testing
 
     // MARK: Strings
 
+    @Test func `a browser without scripts reads why nothing happens, in every language`() async throws {
+        let page = try await file("/account").text
+        let main = try #require(page.firstRange(of: #"<main aria-busy="false">"#))
+        let words = page[main.upperBound...].prefix(1000)
+        for word in ["This page needs JavaScript", #"lang="zh-TW""#, #"lang="th""#] { #expect(words.contains(word)) }
+    }
+
     @Test func `every language has every text with the same placeholders`() async throws {
         let strings = try await strings()
         #expect(Set(strings.keys) == ["en", "zh-TW", "th"])

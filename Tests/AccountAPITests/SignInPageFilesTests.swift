@@ -60,6 +60,13 @@ import Testing
         }
     }
 
+    @Test func `a browser without scripts reads why nothing happens, in every language`() async throws {
+        let page = try await file("/signin").text
+        let main = try #require(page.firstRange(of: #"<main aria-busy="false">"#))
+        let words = page[main.upperBound...].prefix(1000)
+        for word in ["This page needs JavaScript", #"lang="zh-TW""#, #"lang="th""#] { #expect(words.contains(word)) }
+    }
+
     @Test func `every language has every text with the same placeholders`() async throws {
         let strings = try await strings()
         let languages = try await file("/signin/signin.json").json["languages"]?.object ?? [:]

@@ -129,7 +129,9 @@ function additions(found, user, project, parts) {
 
 function sessions(found, parts) {
   const { text } = parts;
-  const others = found.sessions.filter(({ current }) => !current);
+  // The latest use first.
+  const others = found.sessions.filter(({ current }) => !current)
+    .sort((one, other) => Date.parse(other.lastUseTime) - Date.parse(one.lastUseTime));
   const all = [...found.sessions.filter(({ current }) => current), ...others];
   const nodes = [
     element("ul", null, ...all.map((session) => sessionItem(session, parts))),
