@@ -229,7 +229,7 @@ private struct Probe {
             ? Self.phoneNumber(number, round: round, isKnown: true) : Accounts.email(number)
     }
 
-    /// The address or number of nobody.
+    /// An address or number without an account.
     func unknown(_ number: Int, round: Int) -> String {
         accounts == .withNumber
             ? Self.phoneNumber(number, round: round, isKnown: false) : unknownEmail(number, round: round)

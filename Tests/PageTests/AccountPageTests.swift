@@ -3,8 +3,8 @@ import JSON
 import NIOHTTP1
 import Testing
 
-/// `/account` in a real browser. People come from a sign-in that the tests make over the API: the page cannot tell it
-/// from a return of `/signin`.
+/// `/account` in a real browser. People come from a sign-in that the tests make over the API: to the page it is a return
+/// of `/signin`.
 @Suite(.serialized, .page) struct AccountPageTests {
     private static var server: DevServer {
         get throws { try #require(PageTrait.current?.server) }
@@ -215,7 +215,7 @@ import Testing
         }
     }
 
-    @Test func `a code from elsewhere signs nobody in`() async throws {
+    @Test func `a code from elsewhere opens no session`() async throws {
         let server = try Self.server
         let person = try await Person("foreign-code@example.com")
         try await Browser.run { browser in
@@ -376,7 +376,7 @@ import Testing
             try await fill(browser, "password-field", "a new password")
             try await browser.wait(for: "Sign in again")
             let text = try await browser.text("main")
-            #expect(text.contains("You can use GitHub."), "nobody is asked for a password they do not have: \(text)")
+            #expect(text.contains("You can use GitHub."), "no user is asked for a password they do not have: \(text)")
             try await browser.expectReadable("account-10-again")
 
             let refreshToken = try #require(try await browser.value("history.state.refreshToken").string)

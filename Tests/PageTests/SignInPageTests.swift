@@ -730,7 +730,7 @@ import Testing
     }
 
     @Test(arguments: ["https%3A%2F%2Fevil.example%2F", "javascript%3Aalert(1)", "%2F%2Fevil.example", "x"])
-    func `a page that the project does not authorize gets nobody`(_ page: String) async throws {
+    func `a page that the project does not authorize gets no user`(_ page: String) async throws {
         let email = "foreign-\(page.utf8.count)@example.com"
         try await signUp(email)
         try await Browser.run { browser in
