@@ -44,6 +44,33 @@ import Testing
         }
     }
 
+    @Test func `of Concord's pages, only the account page gets a code`() async throws {
+        try await TestService.with { service in
+            let change = try ProjectConfigChange(
+                body: ["authorizedDomains": ["app.example.com"]],
+                mask: "authorizedDomains"
+            )
+            _ = try await service.operations.updateProjectConfig(change, by: .owner).get()
+            let token = try await service.signUp("ada@example.com").tokens.refreshToken
+            // The address of the service in tests.
+            let own = "http://127.0.0.1:9099"
+            // The handler page passes its query on to apps.
+            for path in [
+                "/__/auth/handler", "/signin", "/conflict", "", "/", "/account/", "/account/account.js", "/accoun%74",
+                "/x/account", "/?/account", "/#/account", "?/account",
+            ] {
+                #expect(try await service.issueSignInCode(token, own + path).denial == .unauthorizedDomain, "\(path)")
+            }
+            for other in ["https://127.0.0.1:9099", "http://127.0.0.1:9098", "http://127.0.0.1"] {
+                #expect(try await service.issueSignInCode(token, other + "/account").denial == .unauthorizedDomain)
+            }
+            for path in ["/account", "/account?lang=th", "/account#methods"] {
+                let url = try await service.issueSignInCode(token, own + path).success().url
+                #expect(url.hasPrefix(own + "/account?"))
+            }
+        }
+    }
+
     @Test func `the code is stored as its hash, and shows neither the account nor the session`() async throws {
         try await TestService.with { service in
             let session = try await service.signUp("ada@example.com")

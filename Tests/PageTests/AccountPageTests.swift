@@ -458,6 +458,30 @@ import Testing
         }
     }
 
+    @Test func `a browser that signs in again stays one device`() async throws {
+        let email = "one-device@example.com"
+        _ = try await Person(email)
+        try await Browser.run { browser in
+            try await browser.open(try Self.server.url + "/conflict")
+            try await browser.run("localStorage.clear(); sessionStorage.clear()")
+            for visit in 1...3 {
+                // In a new entry of the history, without the earlier session.
+                try await browser.open(try Self.server.url + "/conflict")
+                try await browser.open(try Self.server.url + "/account")
+                try await browser.wait(until: "location.pathname === '/signin' && \(Browser.isIdle)")
+                try await fill(browser, "email-field", email)
+                if visit > 1 { try await browser.press("Use your password") }
+                try await fill(browser, "password-field", Person.password)
+                try await browser.wait(for: Self.overview)
+                try await wait(browser, "sessions", shows: "this device")
+                // The id of a device has the second of its sign-in.
+                try await Task.sleep(for: .seconds(1))
+            }
+            let devices = "document.querySelectorAll('[data-section=sessions] ul')[1].children.length"
+            #expect(try await browser.value(devices) == 1)
+        }
+    }
+
     @Test func `a long history has more pages`() async throws {
         let person = try await Person("history@example.com")
         for _ in 0..<12 { _ = try await person.again() }

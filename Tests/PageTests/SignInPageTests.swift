@@ -345,6 +345,98 @@ import Testing
         }
     }
 
+    @Test func `a stranger's link signs nobody in before the page shows whose account it is`() async throws {
+        let email = "stranger@gmail.com"
+        try await signUpWithGoogle(email)
+        let back = try Self.backToApp
+        for named in ["", "&email=victim%40example.com"] {
+            let lookup: JSONValue = ["email": .string(email)]
+            #expect(try await Self.server.send(.POST, "/concord/v1/lookup", lookup).status == 202)
+            let links = try await mail(email, "LOOKUP").links
+            let link = try #require(links.first { $0.contains("way=emailLink") })
+            #expect(link.contains("&email=stranger%40gmail.com&"), "the link of the mail names the account")
+            let fragment = try #require(link.split(separator: "#").last)
+            let changed = fragment.replacing("&email=stranger%40gmail.com", with: named)
+            try await Browser.run { browser in
+                try await open(browser, "\(changed)&\(back)")
+                #expect(try await browser.text("main").contains("victim@example.com") == !named.isEmpty)
+                try await browser.press("Sign in")
+                try await browser.wait(for: "Choose how to sign in")
+                #expect(try await browser.text("main").contains(email))
+                #expect(try await !browser.text("main").contains("victim@example.com"))
+                #expect(try await browser.value("history.state.refreshToken ?? null") == .null)
+                try await browser.press("Sign in with this email")
+                try await browser.wait(for: Self.done)
+                #expect(try await browser.text("main").contains(email))
+            }
+        }
+    }
+
+    @Test func `of a link, the page shows addresses and methods, and no other text`() async throws {
+        try await Browser.run { browser in
+            try await open(browser, "email=call%20555-0100&way=emailLink")
+            try await browser.wait(for: Self.start)
+            #expect(try await !browser.text("main").contains("555"))
+            let methods = "constructor,google.com,call%20555-0100"
+            try await openAgain(browser, "mode=reauthenticate&email=ada%40example.com&methods=\(methods)")
+            try await browser.wait(for: "Confirm that it is you")
+            #expect(try await browser.text("main").contains("Continue with Google"))
+            #expect(try await !browser.text("main").contains("555"))
+            #expect(try await !browser.text("main").contains("native code"))
+
+            // Links without the secret that their button needs.
+            try await openAgain(browser, "signUp=abc")
+            try await browser.wait(for: Self.start)
+            try await openAgain(browser, "email=ada%40example.com&way=setPassword")
+            try await browser.press("Set a password")
+            try await browser.wait(for: "Check your email")
+        }
+    }
+
+    @Test func `a link that opens during a sign-in gets neither its session nor its app`() async throws {
+        let email = "interrupted@example.com"
+        try await signUp(email)
+        try await Browser.run { browser in
+            try await open(browser)
+            try await identify(browser, email)
+            try await fill(browser, "password-field", Self.password)
+            try await browser.run(
+                """
+                [...document.querySelectorAll("button")].find((button) => button.textContent === "Sign in").click();
+                location.hash = "email=other%40example.com&continueUrl=https%3A%2F%2Fevil.example%2F";
+                """
+            )
+            try await browser.wait(until: "document.getElementById('email-field')?.value === 'other@example.com'")
+            #expect(try await browser.value("history.state.refreshToken ?? null") == .null)
+            #expect(try await browser.value("history.state.app.continueUrl") == "https://evil.example/")
+            try await browser.reload()
+            try await browser.wait(for: Self.start)
+        }
+    }
+
+    @Test func `a session that ended elsewhere before the app got it leads back to the start`() async throws {
+        let email = "ended-before@example.com"
+        let id = try #require(try await signUp(email)["localId"])
+        try await Browser.run { browser in
+            try await open(browser)
+            try await identify(browser, email)
+            try await signIn(browser)
+            try await browser.wait(for: Self.done)
+            let disabled: JSONValue = ["localId": id, "disableUser": true]
+            #expect(try await Self.server.send(.POST, "/v1/accounts:update", disabled, bearer: "owner").status == 200)
+            let enabled: JSONValue = ["localId": id, "disableUser": false, "validSince": "4000000000"]
+            #expect(try await Self.server.send(.POST, "/v1/accounts:update", enabled, bearer: "owner").status == 200)
+            // An app that wants the session.
+            let app = "{ ...history.state.app, codeChallenge: '\(Self.challenge)' }"
+            try await browser.run("history.replaceState({ ...history.state, app: \(app) }, '')")
+            try await browser.reload()
+            try await browser.wait(for: Self.done)
+            try await browser.press("Back to the app")
+            try await problem(browser, contains: "Your session has ended. Sign in again.")
+            try await browser.wait(for: Self.start)
+        }
+    }
+
     // MARK: Providers
 
     @Test func `a first sign-in with a provider asks before it creates an account`() async throws {
@@ -748,7 +840,8 @@ import Testing
     @Test func `a confirmation offers only the methods of the account, and accepts no other account`() async throws {
         let email = "confirm@gmail.com"
         try await signUpWithGoogle(email)
-        try await signUpWithGoogle("confirm-other@gmail.com")
+        let server = try Self.server
+        let other = try #require(try await signUpWithGoogle("confirm-other@gmail.com")["idToken"]?.string)
         let app = Self.encoded(try Self.server.url + "/healthz")
         let fragment =
             "mode=reauthenticate&email=\(email)&methods=google.com,emailLink"
@@ -762,6 +855,8 @@ import Testing
             try await consent(browser, "google-confirm-other@gmail.com", email: "confirm-other@gmail.com")
             try await browser.wait(until: "location.pathname === '/signin'")
             try await problem(browser, contains: "That is another account.")
+            let sessions = try await server.send(.GET, "/concord/v1/account/sessions", bearer: other).json["sessions"]
+            #expect(sessions?.array?.count == 1, "the sign-in to the other account has ended")
             try await browser.press("Email me a code")
             try await browser.wait(for: "Check your email")
             try await enterCode(browser, try await mail(email, "LOOKUP").code)

@@ -8,7 +8,7 @@
 // provider's page. The other tab returns to the account page, finds that it did not begin the errand, and passes the
 // answer to the tabs of this origin. Only the tab with the verifier can use a code.
 
-import { call, challengeOf, Problem, randomText } from "./service.js";
+import { accounts, call, challengeOf, Problem, randomText } from "./service.js";
 
 const tripKey = "concord:account";
 const errandKey = "concord:account:errand";
@@ -72,9 +72,11 @@ export async function leave(fields, trip, { replacesEntry = false } = {}) {
   else location.assign(address);
 }
 
-// The session that the code of a return stands for.
+// The session that the code of a return stands for. The sign-in page has just remembered its account first. With the
+// token, this browser stays one device of that account; the service ignores the token of another account.
 export function exchange(code, verifier) {
-  const body = { code, codeVerifier: verifier, returnDeviceToken: true };
+  const [latest] = accounts();
+  const body = { code, codeVerifier: verifier, returnDeviceToken: true, deviceToken: latest?.deviceToken };
   return call("POST", "concord/v1/session:exchange", { body, key: randomText() });
 }
 

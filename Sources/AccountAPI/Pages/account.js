@@ -14,7 +14,7 @@ import {
   arrival, dropErrand, exchange, leave, onAnswer, open, pass, prepareProvider, prepareSignIn,
 } from "./account-tabs.js";
 import { Texts } from "./account-texts.js";
-import { call, forget, Problem, randomText, remember, Session, speak, typeOf } from "./service.js";
+import { call, claims, forget, Problem, randomText, remember, Session, speak, typeOf } from "./service.js";
 
 const { languages, names, strings } = await (await fetch(new URL("account.json", import.meta.url))).json();
 
@@ -64,13 +64,6 @@ function keepSession(next) {
 }
 
 const own = (path) => `concord/v1/${path}`;
-
-// The claims of an ID token. The service has checked them.
-function claims(idToken) {
-  const [, content] = idToken.split(".");
-  const bytes = Uint8Array.from(atob(content.replaceAll("-", "+").replaceAll("_", "/")), (char) => char.charCodeAt(0));
-  return JSON.parse(new TextDecoder().decode(bytes));
-}
 
 // Returns true if the sign-in is too old for `operation`, or will be soon. Guests have no way to sign in again.
 async function isOld(operation) {
@@ -322,7 +315,7 @@ const actions = {
   },
 
   async signOut() {
-    await signOutOf(session);
+    await session.end();
     end("left");
   },
 
@@ -395,19 +388,13 @@ async function rememberDevice() {
   if (renewed?.device_token && user.email) remember({ email: user.email, deviceToken: renewed.device_token });
 }
 
-// Ends one session.
-async function signOutOf(side) {
-  const { concord } = claims(await side.idToken());
-  await side.call("DELETE", own(`account/sessions/${concord.session}`), { key: randomText() });
-}
-
 // Merges
 
 // Gives up a merge that has not begun, with the session of the other account.
 async function dropMerge() {
   const dropped = merge;
   merge = null;
-  if (dropped) await signOutOf(dropped.session).catch(() => {});
+  if (dropped) await dropped.session.end().catch(() => {});
 }
 
 async function preview() {
@@ -458,7 +445,7 @@ const answers = {
     const side = new Session(project.apiKey, await exchange(code, verifier));
     const account = await accountOf(side);
     if (account.localId === user.localId) {
-      await signOutOf(side).catch(() => {});
+      await side.end().catch(() => {});
       throw new Problem("same-account");
     }
     await dropMerge();
@@ -477,13 +464,13 @@ const answers = {
     const account = await accountOf(side);
     const place = [user, merge?.user].findIndex((one) => one?.localId === account.localId);
     if (place < 0) {
-      await signOutOf(side).catch(() => {});
+      await side.end().catch(() => {});
       throw new Problem("wrong-account");
     }
     const old = place === 0 ? session : merge.session;
     if (place === 0) keepSession(side);
     else merge.session = side;
-    await signOutOf(old).catch(() => {});
+    await old.end().catch(() => {});
     await preview();
   },
 

@@ -155,6 +155,13 @@ export function digits(text) {
   return text.normalize("NFKC").replace(/[๐-๙]/g, (digit) => digit.charCodeAt(0) - 0x0e50).replace(/\D/g, "");
 }
 
+// The claims of an ID token. The service has checked them.
+export function claims(idToken) {
+  const [, content] = idToken.split(".");
+  const bytes = Uint8Array.from(atob(content.replaceAll("-", "+").replaceAll("_", "/")), (char) => char.charCodeAt(0));
+  return JSON.parse(new TextDecoder().decode(bytes));
+}
+
 // The session of a person, from the answer to a sign-in, or from a refresh token alone.
 export class Session {
   #idToken;
@@ -191,6 +198,12 @@ export class Session {
   // Takes the tokens of an answer that has some, such as that of a change of the account.
   adopt({ idToken, refreshToken, expiresIn }) {
     if (idToken) this.#take(idToken, refreshToken ?? this.refreshToken, expiresIn ?? 3600);
+  }
+
+  // Signs out of this session alone.
+  async end() {
+    const { concord } = claims(await this.idToken());
+    await this.call("DELETE", `concord/v1/account/sessions/${concord.session}`, { key: randomText() });
   }
 
   // As `call`, with the ID token as bearer.

@@ -62,11 +62,15 @@ let problem = null;
 let wait = null;
 let status = null;
 let isBusy = false;
+// True if this page gives way to another visit in the same tab.
+let isOver = false;
 
 const byId = (id) => document.getElementById(id);
 const valueOf = (id) => byId(id)?.value ?? "";
 
 function keep(changes) {
+  // An action that another visit interrupted must not write into that one.
+  if (isOver) return;
   kept = { ...kept, ...changes };
   history.replaceState(kept, "", location.pathname);
 }
@@ -86,16 +90,18 @@ function takeFragment() {
   const get = (name) => values.get(name) || undefined;
   const continueUrl = get("continueUrl");
   const request = continueUrl && { continueUrl, state: get("state"), codeChallenge: get("codeChallenge") };
+  const email = get("email");
   kept = {};
   keep({
     language: get("lang"),
     app: get("lookup") || get("proof") ? mailedRequest(request) : request,
-    email: get("email"),
+    // The page shows it: no other text of a link.
+    email: email && isEmail(email) ? email : undefined,
     isReauthentication: get("mode") === "reauthenticate" || undefined,
     allowed: get("methods")?.split(","),
     lookup: get("lookup"),
     way: get("way"),
-    signUp: get("signUp") && { handle: get("signUp"), secret: get("proof") },
+    signUp: get("signUp") && get("proof") && { handle: get("signUp"), secret: get("proof") },
   });
 }
 
@@ -143,7 +149,9 @@ function firstStep() {
   if (kept.lookup || (kept.way && kept.email)) return "arrived";
   if (!kept.isReauthentication || !kept.email) return "start";
   if (!kept.allowed) return "ways";
-  const methods = kept.allowed.map((method) => ({ method, works: true }));
+  // Only names of methods, because the page shows them.
+  const isKnown = (method) => isOffered(method) || Object.hasOwn(names, method) || `method.${method}` in strings.en;
+  const methods = kept.allowed.filter(isKnown).map((method) => ({ method, works: true }));
   keep({ ways: { email: kept.email, methods, lastUsed: account(kept.email)?.method } });
   return "methods";
 }
@@ -221,8 +229,7 @@ const actions = {
     const other = valueOf("other-field").trim();
     if (other) requireEmail(other);
     if (shown !== "mailed") keep({ mailed: [...new Set([kept.email, other || kept.email])] });
-    const continueUrl = await mailedDestination();
-    for (const email of kept.mailed) await call("POST", "concord/v1/lookup", { body: { email, continueUrl } });
+    for (const email of kept.mailed) await lookUp({ email });
     keep({ step: "mailed", ways: undefined });
     if (shown !== "mailed") return;
     byId("code-field").value = "";
@@ -242,15 +249,18 @@ const actions = {
     await finish(answer, "password", { linked: answer.linkedProviderId });
   },
 
-  // The press that the link of a mail waits for.
+  // The press that the link of a mail waits for. It enters only the account that the step named: a stranger may have
+  // sent the link of another one, which needs a second press below its address.
   async arrive(way) {
+    const named = kept.email ?? "";
     try {
       if (kept.lookup) await prove({ linkSecret: kept.lookup });
     } catch (error) {
       // A provider's page needs no proof. The proof only gives it the address.
       if (!isProvider(way) || error.type !== "code-unusable") throw error;
     }
-    await choose(way);
+    const isNamed = named.toLowerCase() === kept.email?.toLowerCase();
+    await choose(isNamed || !kept.ways ? way : "methods");
   },
 
   choose,
@@ -442,8 +452,10 @@ function onceKey() {
   return kept.key;
 }
 
+const isEmail = (text) => /^[^@\s]+@[^@\s]+$/.test(text);
+
 function requireEmail(email) {
-  if (!/^[^@\s]+@[^@\s]+$/.test(email)) throw new Problem("invalid-email");
+  if (!isEmail(email)) throw new Problem("invalid-email");
 }
 
 function readPassword() {
@@ -462,11 +474,23 @@ function readCode() {
 async function openWays(email) {
   const deviceToken = account(email)?.deviceToken;
   if (!deviceToken) return keep({ step: "ways", only: undefined });
-  const body = { email, deviceToken, continueUrl: await mailedDestination() };
-  const known = await call("POST", "concord/v1/lookup", { body });
+  const known = await lookUp({ email, deviceToken });
   // The account no longer knows the device, so a mail is on its way.
   if (!known.methods) return keep({ mailed: [email], step: "mailed" });
   keep({ ways: { ...known, lastUsed: account(email).method }, step: "methods" });
+}
+
+// A mail leads to a host that the project names, and to none below it (`linkPolicy.authorizesSubdomains`). Then the mail
+// names no page, and the request stored in this browser leads back.
+async function lookUp(body) {
+  const send = (continueUrl) => call("POST", "concord/v1/lookup", { body: { ...body, continueUrl } });
+  const continueUrl = await mailedDestination();
+  try {
+    return await send(continueUrl);
+  } catch (error) {
+    if (!continueUrl || error.type !== "refused") throw error;
+    return send();
+  }
 }
 
 // The code is from the mail to one of the addresses.
@@ -495,7 +519,7 @@ async function choose(way) {
     const code = await compatible("accounts:resetPassword", { oobCode });
     return keep({ code: { oobCode, suspended: code.concord?.suspended }, email: code.email, step: "newPassword" });
   }
-  if (way === "emailLink" && !ways?.proofToken) return actions.mail();
+  if (!ways?.proofToken && (way === "emailLink" || !ways)) return actions.mail();
   if (way === "emailLink" && ways.signsIn && !ways.suspended?.length) return actions.signIn();
   keep({ step: "methods" });
 }
@@ -630,10 +654,12 @@ async function finish(answer, method, more = {}) {
     return keep({ factor: { pending: answer.mfaPendingCredential, factors, factor, method, more }, step: "factor" });
   }
   const email = more.email ?? answer.email ?? kept.email;
+  const opened = new Session(project.apiKey, answer);
   if (kept.isReauthentication && kept.email && email && email.toLowerCase() !== kept.email.toLowerCase()) {
+    await opened.end().catch(() => {});
     throw new Problem("other-account");
   }
-  session = new Session(project.apiKey, answer);
+  session = opened;
   if (email) remember({ email, method, deviceToken: answer.deviceToken });
   const ended = { email, linked: more.linked, suspended: more.suspended };
   const isLinked = await linkWaiting(ended);
@@ -724,6 +750,11 @@ function recover(error, name) {
   const needsMail = ["code-unusable", "proof-expired", "proof-stale"].includes(type);
   if (needsMail && ["methods", "newPassword", "arrived"].includes(kept.step)) {
     keep({ ways: undefined, lookup: undefined, way: undefined, step: kept.email ? "ways" : "start", only: undefined });
+  }
+  // The session ended elsewhere, before it reached the app.
+  if (type === "invalid-session" && kept.step === "done") {
+    session = null;
+    clear({ step: "start" });
   }
   problem = problemOf(error, name);
 }
@@ -1049,14 +1080,21 @@ offerLanguages(byId("languages"), languages, (tag) => {
   speakIn();
   if (shown) say();
 });
-// The person opened another link in this tab, or went back to an earlier one.
+// The person opened another link in this tab, or went back to an earlier one. An action that still runs belongs to the
+// earlier visit: a new page drops its answer.
+function revisit() {
+  if (!isBusy) return begin();
+  isOver = true;
+  location.reload();
+}
+
 addEventListener("hashchange", () => {
-  if (location.hash) begin();
+  if (location.hash) revisit();
 });
 addEventListener("popstate", ({ state }) => {
   if (!state) return;
   kept = state;
-  begin();
+  revisit();
 });
 // A page that the browser stored while it left for a provider is no longer busy.
 addEventListener("pageshow", ({ persisted }) => {

@@ -8,6 +8,8 @@ import JSON
 struct ContinueURL: Sendable, Hashable {
     let text: String
     let origin: WebOrigin
+    /// As given, with its escapes; empty for the root.
+    let path: String
 
     init?(_ text: String) {
         let isPlain = text.unicodeScalars.allSatisfy { $0.value > 0x20 && $0.value != 0x7F && $0 != "\\" }
@@ -22,6 +24,7 @@ struct ContinueURL: Sendable, Hashable {
         guard let (host, port) = Self.hostAndPort(of: authority) else { return nil }
         self.text = text
         self.origin = WebOrigin(isSecure: scheme == "https", host: host, port: port)
+        self.path = String(rest.dropFirst(2 + authority.count).prefix { !"?#".contains($0) })
     }
 
     /// The host in lower case, with an IPv6 address in brackets.

@@ -23,6 +23,11 @@ package struct MailLinks: Sendable {
 
     func areOn(_ origin: WebOrigin) -> Bool { ContinueURL(base)?.origin == origin }
 
+    /// Returns true if `url` is the account page, with or without a query.
+    func isAccountPage(_ url: ContinueURL) -> Bool {
+        areOn(url.origin) && ContinueURL(base + "/account")?.path == url.path
+    }
+
     package func page(
         for kind: EmailCodeRecord.Kind,
         code: String,
@@ -51,8 +56,11 @@ package struct MailLinks: Sendable {
         return base + "/signin#" + formatted(query)
     }
 
-    /// The same page, which offers one of the methods first.
-    func lookUpPage(_ page: String, way: String) -> String { page + "&" + formatted([("way", way)]) }
+    /// The same page, which offers one of the methods first, and names the account's address before the press. The link
+    /// of another account names another address, or none.
+    func lookUpPage(_ page: String, email: String, way: String) -> String {
+        page + "&" + formatted([("email", email), ("way", way)])
+    }
 
     /// The page that signs in with `email` by one of the account's methods. The link proves nothing.
     func signInPage(email: String, way: String, locale: String, continueURL: String?) -> String {

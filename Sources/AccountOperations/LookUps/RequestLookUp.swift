@@ -82,10 +82,10 @@ extension AccountOperations {
         var mail = mail
         mail.displayName = user.profile.displayName
         mail.ways = ways.working.map { method in
-            Mail.Way(method: method.name, link: mailLinks.lookUpPage(link, way: method.name))
+            Mail.Way(method: method.name, link: mailLinks.lookUpPage(link, email: mail.email, way: method.name))
         }
         if ways.offersPassword {
-            let link = mailLinks.lookUpPage(link, way: "setPassword")
+            let link = mailLinks.lookUpPage(link, email: mail.email, way: "setPassword")
             mail.ways.append(Mail.Way(method: SignInMethod.password.name, link: link, setsPassword: true))
         }
         return mail
