@@ -416,16 +416,14 @@ import Testing
 
     @Test func `a session that ended elsewhere before the app got it leads back to the start`() async throws {
         let email = "ended-before@example.com"
-        let id = try #require(try await signUp(email)["localId"])
+        let idToken = try #require(try await signUp(email)["idToken"]?.string)
         try await Browser.run { browser in
             try await open(browser)
             try await identify(browser, email)
             try await signIn(browser)
             try await browser.wait(for: Self.done)
-            let disabled: JSONValue = ["localId": id, "disableUser": true]
-            #expect(try await Self.server.send(.POST, "/v1/accounts:update", disabled, bearer: "owner").status == 200)
-            let enabled: JSONValue = ["localId": id, "disableUser": false, "validSince": "4000000000"]
-            #expect(try await Self.server.send(.POST, "/v1/accounts:update", enabled, bearer: "owner").status == 200)
+            let all = "/concord/v1/account/sessions"
+            #expect(try await Self.server.send(.DELETE, all, bearer: idToken).status == 200)
             // An app that wants the session.
             let app = "{ ...history.state.app, codeChallenge: '\(Self.challenge)' }"
             try await browser.run("history.replaceState({ ...history.state, app: \(app) }, '')")
