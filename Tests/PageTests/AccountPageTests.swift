@@ -474,7 +474,7 @@ import Testing
                 try await fill(browser, "password-field", Person.password)
                 try await browser.wait(for: Self.overview)
                 try await wait(browser, "sessions", shows: "this device")
-                // The id of a device has the second of its sign-in.
+                // The id of a device depends on the second of its sign-in.
                 try await Task.sleep(for: .seconds(1))
             }
             let devices = "document.querySelectorAll('[data-section=sessions] ul')[1].children.length"

@@ -460,6 +460,26 @@ import Testing
         }
     }
 
+    @Test func `a browser that returns to a provider stays one device`() async throws {
+        let email = "one-device@gmail.com"
+        let server = try Self.server
+        let idToken = try #require(try await signUpWithGoogle(email)["idToken"]?.string)
+        try await Browser.run { browser in
+            try await open(browser)
+            for _ in 1...2 {
+                try await browser.press("Continue with Google")
+                try await consent(browser, "google-\(email)", email: email)
+                try await browser.wait(for: Self.done)
+                // The id of a device depends on the second of its sign-in.
+                try await Task.sleep(for: .seconds(1))
+                try await openAgain(browser)
+                try await browser.wait(for: Self.start)
+            }
+        }
+        let devices = try await server.send(.GET, "/concord/v1/account/sessions", bearer: idToken).json["devices"]
+        #expect(devices?.array?.count == 1, "\(devices?.text ?? "")")
+    }
+
     @Test func `someone with another account signs in to it, and the provider is linked there`() async throws {
         let email = "own@example.com"
         let other = "work@example.com"
@@ -817,6 +837,25 @@ import Testing
                 #expect(try await browser.value("location.search.includes('concordCode')") == false)
             }
         }
+    }
+
+    @Test func `users of an app below an authorized host get the mail, and no code leads there`() async throws {
+        let email = "below@gmail.com"
+        try await signUpWithGoogle(email)
+        try await configure("linkPolicy.authorizesSubdomains", true)
+        try await Browser.run { browser in
+            let app = "continueUrl=http%3A%2F%2Fapp.localhost%3A9%2F&state=s&codeChallenge=\(Self.challenge)"
+            try await open(browser, app)
+            try await identify(browser, email)
+            try await browser.press("Email me how to sign in")
+            try await browser.wait(for: "Check your email")
+            try await enterCode(browser, try await mail(email, "LOOKUP").code)
+            try await browser.wait(for: "Choose how to sign in")
+            try await browser.press("Sign in with this email")
+            try await browser.wait(for: Self.done)
+            #expect(try await browser.text("main").contains("does not lead back to it"))
+        }
+        try await configure("linkPolicy.authorizesSubdomains", false)
     }
 
     @Test(arguments: ["https%3A%2F%2Fevil.example%2F", "javascript%3Aalert(1)", "%2F%2Fevil.example", "x"])

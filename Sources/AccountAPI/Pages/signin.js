@@ -430,9 +430,11 @@ const actions = {
   retry: load,
 };
 
-// The members of a request that opens a session. The earlier token keeps the device's place in the list of devices.
+// The members of a request that opens a session. The earlier token keeps the device's place in the list of devices. At a
+// provider, the page may not know whose it is: the service ignores the token of another account.
 function forSession() {
-  return { returnSecureToken: true, returnDeviceToken: true, deviceToken: account(kept.email ?? "")?.deviceToken };
+  const known = kept.email ? account(kept.email) : accounts()[0];
+  return { returnSecureToken: true, returnDeviceToken: true, deviceToken: known?.deviceToken };
 }
 
 const compatible = (path, body, version = "v1") => call("POST", `${version}/${path}`, { body, apiKey: project.apiKey });
