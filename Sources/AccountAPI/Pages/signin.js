@@ -101,7 +101,7 @@ function takeFragment() {
     allowed: get("methods")?.split(","),
     lookup: get("lookup"),
     way: get("way"),
-    signUp: get("signUp") && get("proof") && { handle: get("signUp"), secret: get("proof") },
+    signUp: get("signUp") && { handle: get("signUp"), secret: get("proof") },
   });
 }
 
