@@ -384,9 +384,9 @@ import Testing
             #expect(try await !browser.text("main").contains("555"))
             #expect(try await !browser.text("main").contains("native code"))
 
-            // Links without the secret that their button needs.
+            // A sign-up that does not exist, and a link without the secret that its button needs.
             try await openAgain(browser, "signUp=abc")
-            try await browser.wait(for: Self.start)
+            try await browser.wait(for: "This cannot be finished here")
             try await openAgain(browser, "email=ada%40example.com&way=setPassword")
             try await browser.press("Set a password")
             try await browser.wait(for: "Check your email")
