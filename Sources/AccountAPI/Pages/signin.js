@@ -806,6 +806,7 @@ function built(name) {
   for (const field of view.querySelectorAll("[data-value]")) field.value = kept[field.dataset.value] ?? "";
   const email = view.querySelector("#email-field");
   if (email) email.value = kept.email ?? "";
+  if (name === "ways" && !conditions.password()) view.querySelector("form button").classList.add("primary");
   // A remembered account comes first.
   if (name === "start" && conditions.known()) view.querySelector("form .primary").classList.remove("primary");
   for (const button of view.querySelectorAll("[data-shows]")) {
@@ -929,7 +930,12 @@ const lists = {
     return button(label, detail, index === 0, "continueAs", known);
   }),
   arrival: () => buttons(arrival()),
-  blocked: () => blocked().map(([method, name, until]) => item(nameOf(method), text(name, { until }))),
+  blocked: () => blocked().map(([method, name, until]) => {
+    const reason = document.createElement("p");
+    reason.className = "hint";
+    reason.textContent = text(name, { until });
+    return item(nameOf(method), reason);
+  }),
   factors: () => factorsElse().map((factor, index) => {
     const isFirst = index === 0 && !conditions.typing();
     const name = factor.totpInfo ? text("factor.useTotp") : text("factor.send", { number: factor.phoneInfo });

@@ -8,7 +8,7 @@ package func methodName(_ method: String, in language: String) -> String {
 }
 
 let methodNames = [
-    "en": ["password": "Password", "emailLink": "Link by email", "phone": "Phone number"],
+    "en": ["password": "Password", "emailLink": "Email link", "phone": "Phone number"],
     "zh-TW": ["password": "密碼", "emailLink": "電子郵件連結", "phone": "電話號碼"],
     "th": ["password": "รหัสผ่าน", "emailLink": "ลิงก์ทางอีเมล", "phone": "หมายเลขโทรศัพท์"],
 ]
