@@ -501,6 +501,12 @@ import Testing
             #expect(try await !browser.text("main").contains("Continue with GitHub"))
             #expect(try await !browser.text("main").contains("Create an account"))
             try await browser.expectReadable("signin-11-waiting")
+
+            // GitHub also waits while the person changes the address.
+            try await browser.press("Use another address")
+            try await browser.wait(until: "document.getElementById('email-field') && \(Browser.isIdle)")
+            #expect(try await browser.text("main").contains("GitHub is connected to it afterwards."))
+            try await identify(browser, email)
             try await signIn(browser)
             try await browser.wait(for: Self.done)
             #expect(try await browser.text("main").contains("GitHub is connected."))

@@ -427,6 +427,13 @@ const actions = {
     clear({ step: "start", email: undefined, isReauthentication: undefined, allowed: undefined });
   },
 
+  // What waits for the sign-in stays.
+  async otherAddress() {
+    const { linking } = kept;
+    await actions.restart();
+    keep({ linking });
+  },
+
   retry: load,
 };
 
@@ -1015,7 +1022,7 @@ function text(name, values = {}) {
   const places = {
     app: () => app ?? strings[language].app,
     email: () => values.email ?? kept.ended?.email ?? kept.email ?? "",
-    mailed: () => new Intl.ListFormat(language, { type: "conjunction" }).format(kept.mailed),
+    mailed: () => kept.mailed.join(` ${strings[language].and} `),
     method: () => nameOf(kept.ways.lastUsed),
     provider: () => values.provider ?? nameOf(currentProvider()),
     reason: () => (`problem.${reason}` in strings.en ? reason : "internal-error"),
