@@ -612,7 +612,7 @@ import Testing
             try await browser.run("localStorage.clear(); sessionStorage.clear()")
             try await browser.open(try Self.server.url + "/account#notMe")
             try await comeBack(browser, as: person, to: "This was not me")
-            #expect(try await browser.text("main").contains("All devices forget how you sign in."))
+            #expect(try await browser.text("main").contains("No device remembers how you sign in."))
             try await browser.expectReadable("account-17-not-me")
             try await browser.press("Sign out all other devices")
             try await browser.wait(for: "Only this device is signed in")
