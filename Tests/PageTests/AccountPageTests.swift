@@ -281,7 +281,7 @@ import Testing
             try await wait(browser, "methods", shows: "You can sign in with a password again.")
 
             try await browser.press("Remove Email link")
-            try await browser.wait(for: "Remove this sign-in method?")
+            try await browser.wait(for: "Remove this method?")
             #expect(try await browser.text("main").contains("These methods will still work: a password."))
             try await browser.expectReadable("account-6-remove")
             try await browser.press("Remove")
@@ -306,7 +306,7 @@ import Testing
         try await Browser.run { browser in
             try await enter(browser, as: person)
             try await browser.press("Remove Password")
-            try await browser.wait(for: "Remove this sign-in method?")
+            try await browser.wait(for: "Remove this method?")
             // Another session: that of `person` ended when the page took it over.
             let other = try await person.again()
             let rename: JSONValue = ["idToken": .string(other.idToken), "displayName": "Ada Lovelace"]
@@ -319,7 +319,7 @@ import Testing
 
             // With the new state the same press works.
             try await browser.press("Remove Password")
-            try await browser.wait(for: "Remove this sign-in method?")
+            try await browser.wait(for: "Remove this method?")
             try await browser.press("Remove")
             try await wait(browser, "methods", shows: "You can no longer sign in with a password.")
         }
