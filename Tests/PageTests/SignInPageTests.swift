@@ -623,7 +623,7 @@ import Testing
             try await browser.expectReadable("signin-20-arrived-sign-up")
             #expect(try await account(email) == .null, "opening the link creates nothing")
             try await browser.press("Continue")
-            try await browser.wait(for: "Your address is confirmed")
+            try await browser.wait(for: "Your email address is verified")
             try await browser.expectReadable("signin-21-sign-up")
             try await fill(browser, "password-field", Self.password)
             try await browser.press("Create account")
@@ -652,7 +652,7 @@ import Testing
                 try await browser.wait(for: "Check your email")
                 seen.insert(try await browser.text("main").replacing(email, with: "ADDRESS"))
                 try await enterCode(browser, try await mail(email, "SIGN_UP_MAILBOX").code)
-                try await browser.wait(for: "Your address is confirmed")
+                try await browser.wait(for: "Your email address is verified")
                 try await browser.expectReadable("signin-23-confirmed-\(email == new ? "new" : "used")")
                 try await browser.press(email == new ? "Create account" : "Connect GitHub")
                 if email == used {
