@@ -470,7 +470,10 @@ import Testing
                 try await browser.open(try Self.server.url + "/account")
                 try await browser.wait(until: "location.pathname === '/signin' && \(Browser.isIdle)")
                 try await fill(browser, "email-field", email)
-                if visit > 1 { try await browser.press("Use your password") }
+                if visit > 1 {
+                    try await browser.wait(for: "Choose how to sign in")
+                    try await browser.press("Use your password")
+                }
                 try await fill(browser, "password-field", Person.password)
                 try await browser.wait(for: Self.overview)
                 try await wait(browser, "sessions", shows: "this device")
