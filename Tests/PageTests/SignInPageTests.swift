@@ -345,7 +345,7 @@ import Testing
         }
     }
 
-    @Test func `a stranger's link signs nobody in before the page shows whose account it is`() async throws {
+    @Test func `a stranger's link signs in only after the page shows whose account it is`() async throws {
         let email = "stranger@gmail.com"
         try await signUpWithGoogle(email)
         let back = try Self.backToApp
