@@ -683,7 +683,7 @@ import Testing
                 try await browser.wait(for: "Check your email")
                 #expect(try await browser.text("main").contains("p***@e***.com"))
                 try await enterCode(browser, try await mail(email, "SIGN_UP_MAILBOX").code)
-                try await browser.wait(for: "Your address is confirmed")
+                try await browser.wait(for: "Your email address is verified")
                 try await browser.press("Create account")
                 try await browser.wait(until: "location.pathname === '/app.html'")
                 let query = try await browser.value("Object.fromEntries(new URLSearchParams(location.search))")
