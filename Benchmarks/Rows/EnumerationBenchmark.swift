@@ -172,7 +172,7 @@ extension Benchmark {
 
 /// The tokens of the client that sends the requests.
 private struct Client {
-    /// Of an account whose address is not proven.
+    /// The ID token of an account whose address is not proven.
     let idToken: String
     let provenIDToken: String
     let deviceToken: String

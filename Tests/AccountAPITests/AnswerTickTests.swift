@@ -31,6 +31,23 @@ struct AnswerTickTests {
         }
     }
 
+    @Test func `a provider's unproven address is answered on a tick where the project confirms it`() async throws {
+        let settings = protectedSettings.setting("confirm", at: ["linkPolicy", "unprovenAddress"])
+        try await TestAPI.with(settings: settings) { api in
+            let claims: JSONValue = ["sub": "subject", "email": "ada@example.com"]
+            let (answer, duration) = try await Self.timed(
+                api,
+                TestAPI.signInWithIdp,
+                [
+                    "requestUri": "http://localhost", "returnIdpCredential": true,
+                    "postBody": .string("providerId=github.com&access_token=\(claims.text)"),
+                ]
+            )
+            #expect(answer.json["needConfirmation"] == true, "\(answer.text)")
+            #expect(duration >= AnswerTick.length)
+        }
+    }
+
     @Test func `every route that is held is asked here`() {
         let asked = Set(Self.requests.map(\.path))
         #expect(Set(API.routes.filter(\.hidesAccounts).map(\.path)) == asked)
@@ -54,6 +71,7 @@ struct AnswerTickTests {
             "/concord/v1/shortCode:exchange",
             ["requestType": "PASSWORD_RESET", "email": "ada@example.com", "code": "12345678"], 403
         ),
+        ("/v1/accounts:sendVerificationCode", ["phoneNumber": "+16505550101", "recaptchaToken": "app"], 200),
         ("/concord/v1/lookup", ["email": "ada@example.com"], 202),
         ("/concord/v1/lookup:prove", ["email": "ada@example.com", "code": "12345678"], 403),
     ]

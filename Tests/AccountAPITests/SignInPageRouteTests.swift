@@ -6,7 +6,7 @@ import Testing
 
 @testable import AccountAPI
 
-/// What the sign-in page reads about the project.
+/// The project as the sign-in page reads it.
 @Suite struct SignInPageRouteTests {
     private static let path = "/concord/v1/signIn"
 

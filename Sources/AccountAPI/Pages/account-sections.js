@@ -260,7 +260,7 @@ export function mergeChoices(merge, parts) {
   return [paragraph(parts.text("merge.drops")), ...choices.map((line) => choiceOf(line, merge, parts))];
 }
 
-// What the account has after a merge with the choices so far, apart from the chosen values.
+// The other consequences of a merge, beside the chosen values.
 export function mergeOutcome(merge, parts) {
   if (!merge?.preview) return [];
   const { text } = parts;

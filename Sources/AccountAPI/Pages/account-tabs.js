@@ -1,4 +1,4 @@
-// How the account page gets sessions: from the sign-in page, in this tab or in another one.
+// The account page gets its sessions from the sign-in page, in this tab or in another one.
 //
 // A trip leaves in this tab. The session storage has its state, its verifier and the change that waits for a newer
 // sign-in: names only, no secret of the account. The page removes it on return. A history entry ends with its page, so
@@ -80,7 +80,7 @@ export function exchange(code, verifier) {
   return call("POST", "concord/v1/session:exchange", { body, key: randomText() });
 }
 
-// What brought the person here: `{ trip, code }` for a return to this tab, `{ message }` for the answer of an errand of
+// Returns the reason for this visit: `{ trip, code }` for a return to this tab, `{ message }` for the answer of an errand of
 // another tab, `{ isForeign: true }` for a code that no tab may use, or `{}`.
 export function arrival() {
   const query = new URLSearchParams(location.search);

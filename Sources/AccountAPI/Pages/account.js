@@ -29,7 +29,7 @@ const texts = new Texts(
   strings,
   kept.language ?? preferredLanguage(navigator.languages, Object.keys(languages)),
 );
-// What the page knows about the project: the key, and the methods that people can sign in with.
+// The project: its API key, and the methods that people can sign in with. Null before it is read.
 let project = null;
 let passwordPolicy = null;
 let reauthentication = [];
@@ -574,7 +574,7 @@ async function offerSignIn(error, waits) {
   go("again", { methods, waits: onlyNames(waits) });
 }
 
-// What a step that waits is about: only names, because the session storage holds it.
+// The part of a waiting step that the session storage may hold: names only.
 function onlyNames(waits) {
   if (!waits) return null;
   const { method, kind, merge, expireTime } = waits.data ?? {};
@@ -662,7 +662,7 @@ function showSection(name) {
   place?.setAttribute("aria-busy", content[name].isLoading);
 }
 
-// What the sections need from the page.
+// The functions of the page that its sections call.
 const parts = {
   act: actOn,
   choose,

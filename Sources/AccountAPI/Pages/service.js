@@ -78,7 +78,7 @@ export async function call(method, path, options = {}) {
   return (await answer(method, path, options)).content;
 }
 
-// As `call`, and returns the entity tag as well.
+// Calls as `call` does. Returns the entity tag too.
 export async function answer(method, path, options = {}) {
   try {
     return await send(method, path, options);
@@ -206,7 +206,7 @@ export class Session {
     await this.call("DELETE", `concord/v1/account/sessions/${concord.session}`, { key: randomText() });
   }
 
-  // As `call`, with the ID token as bearer.
+  // Calls as the function `call` does, with the ID token as bearer.
   async call(method, path, options = {}) {
     return (await this.answer(method, path, options)).content;
   }

@@ -427,7 +427,7 @@ const actions = {
     clear({ step: "start", email: undefined, isReauthentication: undefined, allowed: undefined });
   },
 
-  // What waits for the sign-in stays.
+  // The provider that waits for the sign-in stays.
   async otherAddress() {
     const { linking } = kept;
     await actions.restart();

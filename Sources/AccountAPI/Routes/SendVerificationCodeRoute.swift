@@ -8,11 +8,14 @@ extension Route {
         .post,
         "/v1/accounts:sendVerificationCode",
         legacyName: "sendVerificationCode",
-        access: .client
+        access: .client,
+        hidesAccounts: true
     ) { request in
         let code = try PhoneCodeRequest(request, reading: request.body)
         let sessionInfo = try await request.operations.sendPhoneCode(code, tenant: request.tenant)
-        return .object { writer in writer.field("sessionInfo", sessionInfo) }
+        var response = APIResponse.object { writer in writer.field("sessionInfo", sessionInfo) }
+        response.hidesAccount = true
+        return response
     }
 }
 

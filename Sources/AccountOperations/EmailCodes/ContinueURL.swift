@@ -8,7 +8,7 @@ import JSON
 struct ContinueURL: Sendable, Hashable {
     let text: String
     let origin: WebOrigin
-    /// As given, with its escapes; empty for the root.
+    /// The path as given, with its escapes; empty for the root.
     let path: String
 
     init?(_ text: String) {

@@ -7,7 +7,7 @@ import JSON
 /// (ADR 0123).
 ///
 /// Nothing is stored. The handle seals the verified credential, and counts as the credential itself until it expires.
-/// As an ID token, it can be used more than once.
+/// The handle can be used more than once, as an ID token can.
 struct FirstSignIn: Sendable {
     let tenant: TenantID
     let expiresAt: Timestamp

@@ -5,9 +5,9 @@ package import Postgres
 package struct StoredSessionCode: Sendable, Hashable {
     /// The row that stores the code.
     enum Place: Sendable, Hashable {
-        /// Of `conflict_returns`, by the id of the conflict.
+        /// A row of `conflict_returns`, by the id of the conflict.
         case conflict([UInt8])
-        /// Of `sign_in_returns`, by the session.
+        /// A row of `sign_in_returns`, by the session.
         case signIn([UInt8])
     }
 
