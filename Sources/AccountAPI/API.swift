@@ -35,6 +35,8 @@ package struct API: Sendable {
     let exposition: MetricsExposition?
     /// The challenge that people solve to prove that a person uses the app.
     let challenge: AppChallenge?
+    /// The ticks on which answers leave that must not reveal an account.
+    let tick: AnswerTick
 
     ///
     /// - `development`: the routes of development; `nil` in production, which does not serve them.
@@ -54,8 +56,10 @@ package struct API: Sendable {
         spans: Spans = .off,
         metrics: HTTPMetrics? = nil,
         exposition: MetricsExposition? = nil,
-        challenge: AppChallenge? = nil
+        challenge: AppChallenge? = nil,
+        tick: AnswerTick = .standard
     ) {
+        self.tick = tick
         self.challenge = challenge
         self.metrics = metrics ?? HTTPMetrics(NOOPMetricsHandler.instance, development)
         self.exposition = exposition

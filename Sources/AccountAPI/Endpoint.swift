@@ -80,10 +80,10 @@ struct Endpoint: Sendable {
         let beginning = ContinuousClock.now
         do {
             let answer = try await route.handle(request)
-            if answer.hidesAccount { await AnswerTick.wait(since: beginning) }
+            if answer.hidesAccount { await api.tick.wait(beginning) }
             return answer
         } catch {
-            await AnswerTick.wait(since: beginning)
+            await api.tick.wait(beginning)
             throw error
         }
     }

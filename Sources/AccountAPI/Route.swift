@@ -245,6 +245,13 @@ struct APIResponse: Sendable {
         self.maxAgeSeconds = maxAgeSeconds
     }
 
+    /// An answer that addresses with and without an account get.
+    static func hidingAccount(_ answer: APIResponse) -> APIResponse {
+        var answer = answer
+        answer.hidesAccount = true
+        return answer
+    }
+
     /// An answer that is one object.
     static func object(maxAgeSeconds: Int? = nil, _ write: (inout JSONWriter) -> Void) -> APIResponse {
         APIResponse(json: JSONWriter.object(write), maxAgeSeconds: maxAgeSeconds)

@@ -188,8 +188,8 @@ extension AccountOperations {
         return StoredSessionCode(record)
     }
 
-    /// Returns true if the project authorizes the page of the app now, or the page is one of Concord's own; false
-    /// without a page.
+    /// Returns true if the project authorizes the page of the app now, or the page is the account page; false without
+    /// a page.
     func isPageAuthorized(_ continueURL: String?) -> Bool {
         continueURL.flatMap { ContinueURL($0) }.map { authorizesReturn(to: $0) } ?? false
     }

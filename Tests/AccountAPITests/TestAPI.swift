@@ -27,6 +27,7 @@ struct TestAPI: Sendable {
         development: DevelopmentRoutes? = DevelopmentRoutes(),
         developmentNumbers: DevelopmentNumbers? = nil,
         spans: Spans = .off,
+        tick: AnswerTick = .standard,
         _ body: @Sendable (TestAPI) async throws -> Void
     ) async throws {
         try await TestService.with(settings: settings, spans: spans) { service in
@@ -35,7 +36,13 @@ struct TestAPI: Sendable {
             operations.developmentNumbers = developmentNumbers
             handle.state = .ready(operations, checkDatabase: { nil })
             let log = RecordedLog()
-            try await Wire.with(service: handle, callers: callers, development: development, log: log) { wire in
+            try await Wire.with(
+                service: handle,
+                callers: callers,
+                development: development,
+                log: log,
+                tick: tick
+            ) { wire in
                 try await body(TestAPI(service: service, wire: wire, log: log))
             }
         }
@@ -113,6 +120,7 @@ struct Wire: Sendable {
         development: DevelopmentRoutes? = nil,
         log: RecordedLog = RecordedLog(),
         jsonDepthMax: Int = 64,
+        tick: AnswerTick = .standard,
         _ body: @Sendable (Wire) async throws -> Void
     ) async throws {
         let api = API(
@@ -123,7 +131,8 @@ struct Wire: Sendable {
             jsonDepthMax: jsonDepthMax,
             trustedProxies: [],
             logger: log.logger,
-            requests: RequestLog(.all, to: log.logger)
+            requests: RequestLog(.all, to: log.logger),
+            tick: tick
         )
         try await body(Wire(responder: api.responder()))
     }

@@ -193,11 +193,14 @@ struct PendingSignUpTests {
     }
 
     /// An account with a proven address, and the mail of a sign-in with GitHub at that address.
-    private func waiting(_ service: TestService, _ email: EmailAddress) async throws -> (owner: SignedIn, mail: Mailed)
-    {
+    private func waiting(
+        _ service: TestService,
+        _ email: EmailAddress,
+        subject: String = "1"
+    ) async throws -> (owner: SignedIn, mail: Mailed) {
         let owner = try await create(service, try await begin(service, email)).value
         service.clock.advance(seconds: 1)
-        _ = try await service.signIn(service.credential(.gitHub, subject: "1", email: email.raw))
+        _ = try await service.signIn(service.credential(.gitHub, subject: subject, email: email.raw))
         return (owner, try await mailed(service))
     }
 
@@ -237,6 +240,54 @@ struct PendingSignUpTests {
             #expect(try await used(service) == 1)
             #expect(try await service.database.count("SELECT count(*) FROM conflicts WHERE state = 'resolved'") == 1)
             #expect(try await resolve(service, mail.handle, token).denial == .pendingSignUp(.unusable))
+            #expect(try await service.database.inconsistencies() == [])
+        }
+    }
+
+    private static let liveConflicts: Query<Int64?> =
+        "SELECT count(*) FROM conflicts WHERE state IN ('open', 'proven')"
+
+    @Test func `who declines after a missing second factor links nothing at the next sign-in`() async throws {
+        try await TestService.with(settings: Self.settings) { service in
+            let email = try #require(EmailAddress("ann@example.com"))
+            let (owner, mail) = try await waiting(service, email)
+            try await service.edit(owner.user.id) { $0.secondFactors = [.sms("+16505550009")] }
+            let token = try await prove(service, mail)
+            #expect(try await resolve(service, mail.handle, token).denial == .conflict(.secondFactorRequired))
+            #expect(try await service.database.count(Self.liveConflicts) == 1)
+            for _ in 1...2 {
+                #expect(try await decline(service, mail.handle).value.state == .declined)
+                #expect(try await service.database.count(Self.liveConflicts) == 0)
+            }
+            try await service.edit(owner.user.id) { $0.secondFactors = [] }
+            #expect(try await resolve(service, mail.handle, token).denial == .pendingSignUp(.unusable))
+            #expect(try await service.user(owner.user.id)?.account.linkedProviders.isEmpty == true)
+            #expect(try await service.database.inconsistencies() == [])
+        }
+    }
+
+    @Test func `of callers who resolve and decline at once, one kind wins, and no conflict stays live`() async throws {
+        try await TestService.with(settings: Self.settings) { service in
+            for round in 1...8 {
+                let email = try #require(EmailAddress("race\(round)@example.com"))
+                let (owner, mail) = try await waiting(service, email, subject: email.raw)
+                let token = try await prove(service, mail)
+                let outcomes = try await withThrowingTaskGroup { group in
+                    for caller in 0..<12 {
+                        group.addTask {
+                            caller.isMultiple(of: 2)
+                                ? try await decline(service, mail.handle).denial == nil
+                                : try await resolve(service, mail.handle, token).denial == nil
+                        }
+                    }
+                    return try await group.reduce(into: []) { $0.append($1) }
+                }
+                #expect(outcomes.contains(true))
+                #expect(try await service.database.count(Self.liveConflicts) == 0, "\(email.raw)")
+                let isLinked = try await service.user(owner.user.id)?.account.linkedProviders.isEmpty == false
+                let view = try await service.operations.conflict(mail.handle, proofToken: nil, tenant: .project)
+                #expect((view.state == .declined) != isLinked, "\(email.raw)")
+            }
             #expect(try await service.database.inconsistencies() == [])
         }
     }

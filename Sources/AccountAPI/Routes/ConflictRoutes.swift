@@ -9,10 +9,10 @@ import JSON
 extension Route {
     /// `GET /concord/v1/conflict`: the conflict as the holder of the handle may see it. With the token of a proof, in
     /// `Concord-Proof`, also the owner's sign-in methods.
-    static let conflict = Route(.get, "/concord/v1/conflict", access: .anyone) { request in
+    static let conflict = Route(.get, "/concord/v1/conflict", access: .anyone, hidesAccounts: true) { request in
         let view = try await request.operations
             .conflict(request.conflictHandle(), proofToken: request.proofToken, tenant: request.tenant)
-        return .conflict(view)
+        return .hidingAccount(.conflict(view))
     }
 
     /// `POST /concord/v1/conflict/proof`: requests a proof by mail, or gives one with a session.
@@ -65,7 +65,12 @@ extension Route {
     }
 
     /// `POST /concord/v1/conflict:resolve`: links the credential and signs in, in one step.
-    static let resolveConflict = Route(.post, "/concord/v1/conflict:resolve", access: .anyone) { request in
+    static let resolveConflict = Route(
+        .post,
+        "/concord/v1/conflict:resolve",
+        access: .anyone,
+        hidesAccounts: true
+    ) { request in
         let handle = try request.conflictHandle()
         let deviceRequest = try request.deviceRequest()
         return try await request.answer(boundTo: handle, as: APIResponse.resolved) { idempotent in
@@ -81,14 +86,20 @@ extension Route {
     }
 
     /// `POST /concord/v1/conflict:decline`: the conflict's credential can no longer be used.
-    static let declineConflict = Route(.post, "/concord/v1/conflict:decline", access: .anyone) { request in
+    static let declineConflict = Route(
+        .post,
+        "/concord/v1/conflict:decline",
+        access: .anyone,
+        hidesAccounts: true
+    ) { request in
         let handle = try request.conflictHandle()
-        return try await request.answer(boundTo: handle, as: APIResponse.conflict) { idempotent in
+        let answer = try await request.answer(boundTo: handle, as: APIResponse.conflict) { idempotent in
             try await request.operations.declineConflict(
                 handle,
                 request.change(idempotent)
             )
         }
+        return .hidingAccount(answer)
     }
 }
 

@@ -13,9 +13,7 @@ extension Route {
     ) { request in
         let code = try PhoneCodeRequest(request, reading: request.body)
         let sessionInfo = try await request.operations.sendPhoneCode(code, tenant: request.tenant)
-        var response = APIResponse.object { writer in writer.field("sessionInfo", sessionInfo) }
-        response.hidesAccount = true
-        return response
+        return .hidingAccount(.object { writer in writer.field("sessionInfo", sessionInfo) })
     }
 }
 

@@ -19,7 +19,9 @@ extension AccountOperations {
     /// Returns true if a session of the sign-in page may be handed to the page at `url`: that of an app, or the account
     /// page. Hosts below an authorized one do not count. Concord's other pages do not either: the handler page passes
     /// its query on to apps, also to those on such hosts.
-    func authorizesReturn(to url: ContinueURL) -> Bool { authorizes(url) || mailLinks.isAccountPage(url) }
+    func authorizesReturn(to url: ContinueURL) -> Bool {
+        authorizes(url) || (project.settings.offersAccountPage && mailLinks.isAccountPage(url))
+    }
 
     /// Returns true if this service serves the page.
     private func isOwnPage(_ url: ContinueURL) -> Bool { mailLinks.areOn(url.origin) }

@@ -408,7 +408,8 @@ extension AccountOperations {
     }
 
     /// The pending sign-up of the handle as a conflict, so that the page of conflicts shows it; `nil` for handles of
-    /// conflicts, and unless a provider's credential waits. Says nothing about an account before the mailbox is proven.
+    /// conflicts, and unless a provider's credential waits. What it says follows from requests of the holder; a used
+    /// sign-up takes more reads if an account has the address, so callers answer on a tick (ADR 0126).
     ///
     /// A used sign-up has the state of its conflict; without one it is resolved.
     func signUpView(_ handle: String, tenant: TenantID) async throws -> ConflictView? {
@@ -434,6 +435,9 @@ extension AccountOperations {
         return view(of: signUp, credential, conflict.state, isExpired: isExpired)
     }
 
+    /// The version of every pending sign-up, shown as its entity tag.
+    private static let signUpVersion: Int64 = 1
+
     private func view(
         of signUp: PendingSignUpRecord,
         _ credential: VerifiedCredential,
@@ -444,7 +448,7 @@ extension AccountOperations {
         ConflictView(
             state: state,
             isExpired: isExpired,
-            version: 1,
+            version: Self.signUpVersion,
             kind: .accountExistsWithDifferentCredential,
             provider: credential.incoming.identity.provider,
             maskedEmail: signUp.email.masked,
@@ -500,6 +504,7 @@ extension AccountOperations {
         let presented = PresentedSignUp(handle: handle, proofToken: proofToken, tenant: tenant)
         return try await answeringOnce(request, at: now) {
             let signUp = try await usableSignUp(presented, at: now)
+            if let expected = request.expectedVersion, expected != Self.signUpVersion { throw Denial.versionMismatch }
             guard try await store.claim(on: signUp.email, tenant: tenant, at: now).owner != nil else {
                 return try await createAccount(
                     ofSignUp: handle,
@@ -512,7 +517,7 @@ extension AccountOperations {
             }
             let use = effects.newEventID()
             let linkable = try await openProvenConflict(by: presented, at: now) { _, _ in [] }
-            // The version that the client has seen is that of the sign-up.
+            // The version that the client has seen is that of the sign-up, which was checked.
             let settling = ChangeRequest(tenant: tenant, idempotent: request.idempotent)
             return try await settleConflict(linkable.pendingToken, isOfStranger: true, settling) { loaded in
                 // Not the stored proof, which another caller may have replaced by one of another kind.
@@ -537,14 +542,43 @@ extension AccountOperations {
                 }
                 let view = view(of: signUp, credential, .declined)
                 if let expected = request.expectedVersion, expected != view.version { throw Denial.versionMismatch }
+                // Before, so that a crash leaves the sign-up to decline again. After, for a conflict that a concurrent
+                // request has opened meanwhile; a declined sign-up opens none.
+                try await declineConflict(of: signUp, bringing: credential, at: now)
                 try await store.spend(
                     [.decline(signUp, at: now)]
                         + storeAnswer(view, to: request.idempotent, of: nil, tenant: tenant, at: now)
                 ).requireApplied()
+                try await declineConflict(of: signUp, bringing: credential, at: now)
                 metrics.decided(verdict.rule)
                 return view
             }
         }
+    }
+
+    /// Declines the conflict that a sign-up has opened, if it is live: otherwise the owner's next sign-in would link the
+    /// declined credential.
+    private func declineConflict(
+        of signUp: PendingSignUpRecord,
+        bringing credential: VerifiedCredential,
+        at now: Timestamp
+    ) async throws {
+        guard let conflict = try await conflict(of: signUp, bringing: credential, at: now) else { return }
+        let verdict = decideDeclineConflict(
+            conflict: conflict.facts,
+            handleTenant: signUp.tenant,
+            by: .holder,
+            now: now
+        )
+        guard verdict.decision == nil else { return }
+        let event = AccountEvent(
+            id: effects.newEventID(),
+            occurredAt: now,
+            kind: .conflictDeclined,
+            rule: verdict.rule
+        )
+        try await store.change(conflict.closed(as: .declined, at: now), at: now, event: event, sideWrites: [])
+            .requireApplied()
     }
 
     /// Does the work of a request that names no account, unless it was done before under the same idempotency key.

@@ -174,7 +174,7 @@ extension AccountOperations {
             if let target = facts.target {
                 .link(to: target, isSessionRecent: facts.isSessionRecent)
             } else {
-                .signIn(createsUsers: request.createsUsers, asksFirst: request.asksFirst)
+                .signIn(createsUsers: request.createsUsers, asksFirst: request.asksFirst && presented.conflict == nil)
             }
         let question = question(
             purpose,

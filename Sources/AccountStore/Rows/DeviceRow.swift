@@ -140,7 +140,8 @@ struct DeviceRow: RowDecodable {
         )
         return """
             \(columns.insert(Owned(tenant: tenant, user: user, device: row)))
-            ON CONFLICT (tenant_id, user_id, device_id) DO UPDATE SET session_epoch = excluded.session_epoch,
+            ON CONFLICT (tenant_id, user_id, device_id) DO UPDATE SET
+                session_epoch = greatest(devices.session_epoch, excluded.session_epoch),
                 created_at = greatest(devices.created_at, excluded.created_at),
                 last_used_at = greatest(devices.last_used_at, excluded.last_used_at),
                 expires_at = greatest(devices.expires_at, excluded.expires_at)

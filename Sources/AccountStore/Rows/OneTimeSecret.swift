@@ -27,11 +27,12 @@ struct OneTimeSecret: Sendable {
         """
     }
 
-    /// Raises 22012 (division by zero) unless the secret can be used now.
+    /// Locks the secret, or raises 22012 (division by zero) unless it can be used now.
     func assertUsable() -> SQL {
         """
-        SELECT \(SQL.assertExists) FROM \(table)
-        WHERE \(row) AND \(isUsable)
+        SELECT \(SQL.assertExists) FROM (
+            SELECT 1 FROM \(table) WHERE \(row) AND \(isUsable) FOR UPDATE
+        ) AS held
         """
     }
 
