@@ -47,7 +47,7 @@ export function section(name, content, account, parts) {
 
 const renderers = { methods, sessions, history, merges };
 
-// How you sign in
+// Sign-in methods
 
 function methods(found, parts, { user, project }) {
   const { text } = parts;

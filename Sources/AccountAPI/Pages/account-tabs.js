@@ -8,9 +8,8 @@
 // provider's page. The other tab returns to the account page, finds that it did not begin the errand, and passes the
 // answer to the tabs of this origin. Only the tab with the verifier can use a code.
 
-import { accounts, call, challengeOf, Problem, randomText } from "./service.js";
+import { accounts, accountTripKey, call, challengeOf, Problem, randomText } from "./service.js";
 
-const tripKey = "concord:account";
 const errandKey = "concord:account:errand";
 const appName = "account";
 const resendTime = 1_000;
@@ -67,7 +66,7 @@ async function signInPage(fields) {
 // Leaves for the sign-in page. `trip` has names that the page needs on return.
 export async function leave(fields, trip, { replacesEntry = false } = {}) {
   const { address, state, verifier } = await signInPage(fields);
-  store(tripKey, { ...trip, state, verifier });
+  store(accountTripKey, { ...trip, state, verifier });
   if (replacesEntry) location.replace(address);
   else location.assign(address);
 }
@@ -88,14 +87,14 @@ export function arrival() {
   const state = query.get("state");
   if (code) {
     history.replaceState(history.state, "", location.pathname);
-    const trip = read(tripKey);
-    if (trip && trip.state === state) return { trip: take(tripKey), code };
+    const trip = read(accountTripKey);
+    if (trip && trip.state === state) return { trip: take(accountTripKey), code };
     return state ? { message: { state, code } } : { isForeign: true };
   }
   const event = redirectEvent();
   if (event) return { message: { state: event.eventId, event } };
   // A trip that the person broke off.
-  remove(tripKey);
+  remove(accountTripKey);
   return {};
 }
 
@@ -121,14 +120,14 @@ export async function prepareSignIn(purpose, fields) {
   return { address, record: { purpose, state, verifier } };
 }
 
-// Prepares the page of a provider, whose answer links the provider.
-export function prepareProvider(method, apiKey, language) {
+// Prepares the page of a provider, whose answer links the provider to the account `user`.
+export function prepareProvider(method, user, apiKey, language) {
   const state = randomText();
   const parameters = new URLSearchParams({
     apiKey, appName, authType: "linkViaRedirect", eventId: state, hl: language, providerId: method, redirectUrl: page,
   });
   const address = new URL(`__/auth/handler?${parameters}`, document.baseURI).href;
-  return { address, record: { purpose: "link", state, method } };
+  return { address, record: { purpose: "link", state, method, user } };
 }
 
 export function open({ address, record }) {
@@ -140,7 +139,8 @@ export function open({ address, record }) {
 
 export const dropErrand = () => remove(errandKey);
 
-// Calls `handle` with the answer of the errand of this tab: `{ purpose, verifier, method, code, event }`.
+// Calls `handle` with the answer of the errand of this tab, and with its record: `{ purpose, verifier, method, user,
+// code, event }`.
 export function onAnswer(handle) {
   channel.addEventListener("message", ({ data }) => {
     const errand = read(errandKey);

@@ -1,6 +1,6 @@
 // The words of the account page in the chosen language: strings, names of methods, dates and lists.
 
-import { app, spaced } from "./common.js";
+import { app, rules, spaced } from "./common.js";
 
 export class Texts {
   #names;
@@ -22,11 +22,6 @@ export class Texts {
 
   has(name) {
     return name in this.#strings.en;
-  }
-
-  // A string without placeholders.
-  plain(name) {
-    return this.#own[name];
   }
 
   // The string `name` with its placeholders filled by the functions `places`. The name itself may have placeholders.
@@ -85,16 +80,7 @@ export class Texts {
 
   // The requirements for a new password, from the policy of the project.
   rules(policy) {
-    const options = policy.customStrengthOptions;
-    const needed = Object.entries({
-      lower: options.containsLowercaseCharacter,
-      upper: options.containsUppercaseCharacter,
-      digit: options.containsNumericCharacter,
-      symbol: options.containsNonAlphanumericCharacter,
-      common: policy.concordRefusesCommon,
-    }).filter(([, isNeeded]) => isNeeded).map(([name]) => this.#own[`rules.${name}`]);
-    const length = this.#own["rules.length"].replace("{count}", options.minPasswordLength);
-    return this.list([length, ...needed]);
+    return rules(policy, this.#own, this.language);
   }
 }
 

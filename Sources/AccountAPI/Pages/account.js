@@ -42,6 +42,8 @@ let merge = null;
 let errand = null;
 // The step on the screen, and its values.
 let view = { name: null, data: {} };
+// The reason for this visit and the section that its link named, until the account is on the screen.
+let arrived = null;
 // The names of the strings for the problem and the status.
 let problem = null;
 let status = null;
@@ -142,6 +144,9 @@ async function more(name, list, path) {
 const methodsFound = () => content.methods.found?.methods ?? [];
 const working = () => methodsFound().filter(({ works }) => works).map(({ method }) => method);
 
+// The methods that work without the one that the step is about.
+const others = () => working().filter((method) => method !== view.data.method);
+
 // The methods by which the person can sign in again, if the service has not named them.
 function ways() {
   const mails = user?.emailVerified && project.methods.some(({ method }) => method === "emailLink");
@@ -158,6 +163,7 @@ function go(name, data = {}) {
 function end(reason, canReturn = true) {
   const email = user?.email;
   dropMerge();
+  dropErrand();
   keepSession(null);
   user = null;
   Object.assign(content, sections.empty());
@@ -283,7 +289,6 @@ const actions = {
     for (const { deviceId } of devices) {
       await session.call("DELETE", own(`account/devices/${deviceId}`), { key: randomText() });
     }
-    await rememberDevice();
     await loadAll();
     go("secured", { sessions: list.filter(({ current }) => !current).length, devices: devices.length });
   },
@@ -328,7 +333,7 @@ const itemActions = {
 
   async openConnect(method) {
     if (await isOld("link-provider")) throw new Problem("insufficient-user-authentication");
-    errand = prepareProvider(method, project.apiKey, texts.language);
+    errand = prepareProvider(method, user.localId, project.apiKey, texts.language);
     go("connect", { method });
   },
 
@@ -381,10 +386,10 @@ async function finish(section, report, data = {}) {
   await loadAll();
 }
 
-// Has the account know this device again, after it has forgotten all. Without a token the device only gets a mail where
-// it got an answer at once.
+// Has the account know this device again, because a new password makes it forget all. Without a token the device only
+// gets a mail where it got an answer at once.
 async function rememberDevice() {
-  const renewed = await session.renew({ return_device_token: true }).catch(() => null);
+  const renewed = await session.renew({ returnDeviceToken: true }).catch(() => null);
   if (renewed?.device_token && user.email) remember({ email: user.email, deviceToken: renewed.device_token });
 }
 
@@ -474,7 +479,8 @@ const answers = {
     await preview();
   },
 
-  async link({ method, event }) {
+  async link({ method, user: opener, event }) {
+    if (opener !== user.localId) throw new Problem("errand-of-other");
     if (event.error) throw new Problem("provider-failed");
     const body = {
       idToken: await session.idToken(),
@@ -523,7 +529,9 @@ async function run(action, waits = null) {
   try {
     await action();
   } catch (error) {
-    await recover(error, waits);
+    await recover(error, waits).catch((another) => recover(another)).catch((last) => {
+      problem = problemOf(typeOf(last), last);
+    });
   }
   setBusy(false);
   show();
@@ -537,7 +545,14 @@ function setBusy(busy) {
 async function recover(error, waits) {
   const type = typeOf(error);
   problem = problemOf(type, error);
-  if (type === "invalid-session") {
+  if (type === "invalid-session" && merge) {
+    // The session of either account has ended. If it is this page's own, a section reports that.
+    await dropMerge();
+    dropErrand();
+    go("overview");
+    await loadAll();
+    problem = session ? "problem.side-ended" : null;
+  } else if (type === "invalid-session") {
     problem = null;
     if (session) end("session");
   } else if (type === "insufficient-user-authentication") {
@@ -603,6 +618,7 @@ const conditions = {
   lost: () => view.data.state === "lost",
   named: () => isNamed(user),
   noWays: () => view.data.methods.length === 0,
+  others: () => others().length > 0,
   unnamed: () => !isNamed(user),
   undoable: () => Boolean(view.data.until),
   ways: () => view.data.methods.length > 0,
@@ -688,9 +704,7 @@ function text(name, more = {}) {
     method: () => texts.phraseOf(view.data.method),
     methods: () => texts.list(view.data.methods.map((method) => texts.phraseOf(method))),
     name: () => texts.nameOf(view.data.method),
-    others: () => texts.list(
-      working().filter((method) => method !== view.data.method).map((method) => texts.phraseOf(method)),
-    ),
+    others: () => texts.list(others().map((method) => texts.phraseOf(method))),
     reason: () => view.data.reason,
     sessions: () => texts.number(view.data.sessions),
     state: () => view.data.state,
@@ -713,15 +727,17 @@ function entrance() {
 
 async function begin() {
   problem = null;
-  const named = entrance();
-  const arrived = arrival();
+  // After a failure, the person tries again with the same code.
+  arrived ??= { named: entrance(), ...arrival() };
   setBusy(true);
   try {
     if (arrived.message) return await help(arrived.message);
     await prepare();
-    let trip = arrived.trip ?? null;
-    if (trip) await takeSession(await exchange(arrived.code, trip.verifier));
-    else if (kept.refreshToken) session ??= new Session(project.apiKey, { refreshToken: kept.refreshToken });
+    const { code, named, trip = null } = arrived;
+    if (code) {
+      await takeSession(await exchange(code, trip.verifier));
+      arrived.code = null;
+    } else if (kept.refreshToken) session ??= new Session(project.apiKey, { refreshToken: kept.refreshToken });
     if (!session) {
       if (!arrived.isForeign) {
         return await leave({ lang: texts.language }, { waits: named && { name: named } }, { replacesEntry: true });
@@ -730,6 +746,7 @@ async function begin() {
       go("start");
     } else {
       user = await accountOf(session);
+      arrived = null;
       await enter(trip, named);
     }
   } catch (error) {
@@ -755,6 +772,8 @@ async function prepare() {
 }
 
 async function takeSession(answer) {
+  // The account may be another one.
+  dropErrand();
   keepSession(new Session(project.apiKey, answer));
   const { email } = claims(answer.idToken);
   if (email && answer.deviceToken) remember({ email, deviceToken: answer.deviceToken });

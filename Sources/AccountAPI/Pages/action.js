@@ -6,7 +6,7 @@
 // short code in the mail and exchanges it. A sign-in code goes to the app only when the person presses the button that
 // names its host: a mail gateway that runs scripts presses no buttons.
 
-import { app, build, fill, markBusy, offerLanguages, preferredLanguage, spaced } from "./common.js";
+import { app, build, fill, markBusy, offerLanguages, preferredLanguage, rules, spaced } from "./common.js";
 
 const file = async (path) => (await fetch(new URL(path, import.meta.url))).json();
 const { languages, strings } = await file("action.json");
@@ -356,13 +356,6 @@ function built(name) {
   const view = build(name, (part) => conditions[part](), act);
   for (const part of view.querySelectorAll("[data-href]")) part.href = onward();
   for (const part of view.querySelectorAll("[data-value]")) part.value = code[part.dataset.value];
-  for (const button of view.querySelectorAll("[data-shows]")) {
-    button.addEventListener("click", () => {
-      const field = byId(button.dataset.shows);
-      field.type = field.type === "password" ? "text" : "password";
-      button.setAttribute("aria-pressed", field.type === "text");
-    });
-  }
   return view;
 }
 
@@ -378,24 +371,10 @@ function text(name) {
     mode: () => link.mode,
     newEmail: () => code.newEmail,
     reason: () => reason,
-    rules: () => rules(),
+    rules: () => rules(policy, strings[language], language),
   };
   const filled = (pattern) => pattern.replace(/\{(\w+)\}/g, (_, place) => places[place]());
-  return name === "{rules}" ? rules() : filled(spaced(strings[language][filled(name)], language));
-}
-
-// The requirements for a new password, from the policy of the project.
-function rules() {
-  const options = policy.customStrengthOptions;
-  const needed = Object.entries({
-    lower: options.containsLowercaseCharacter,
-    upper: options.containsUppercaseCharacter,
-    digit: options.containsNumericCharacter,
-    symbol: options.containsNonAlphanumericCharacter,
-    common: policy.concordRefusesCommon,
-  }).filter(([, isNeeded]) => isNeeded).map(([name]) => strings[language][`rules.${name}`]);
-  const length = strings[language]["rules.length"].replace("{count}", options.minPasswordLength);
-  return new Intl.ListFormat(language, { type: "conjunction" }).format([length, ...needed]);
+  return name.startsWith("{") ? filled(name) : filled(spaced(strings[language][filled(name)], language));
 }
 
 // Start

@@ -31,7 +31,7 @@ export function offerLanguages(place, languages, choose) {
 }
 
 // Builds a step from the template `name`, without the parts whose `data-if` is false. `act` gets the `data-action` of
-// the pressed button.
+// the pressed button. A button with `data-shows` shows and hides the password in the field that it names.
 export function build(name, holds, act) {
   const view = byId(name).content.cloneNode(true);
   view.querySelector("[data-facts]")?.replaceWith(byId("facts").content.cloneNode(true));
@@ -43,6 +43,13 @@ export function build(name, holds, act) {
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       act(event.target.dataset.action);
+    });
+  }
+  for (const button of view.querySelectorAll("[data-shows]")) {
+    button.addEventListener("click", () => {
+      const field = byId(button.dataset.shows);
+      field.type = field.type === "password" ? "text" : "password";
+      button.setAttribute("aria-pressed", field.type === "text");
     });
   }
   return view;
@@ -57,6 +64,30 @@ export function fill(language, text, problem, status) {
   document.title = `${document.querySelector("h1")?.textContent ?? "…"} · ${app ?? location.host}`;
   byId("languages").setAttribute("aria-label", text("languages"));
   for (const button of byId("languages").children) button.setAttribute("aria-pressed", button.lang === language);
+}
+
+// The digits as the keyboards of all supported languages write them, without separators.
+export function digits(text) {
+  return text.normalize("NFKC").replace(/[๐-๙]/g, (digit) => digit.charCodeAt(0) - 0x0e50).replace(/\D/g, "");
+}
+
+// A maximum length below this one is named: people reach it by accident.
+const longPassword = 100;
+
+// The requirements for a new password in `language`, from the policy of the project. `strings` are of that language.
+export function rules(policy, strings, language) {
+  const options = policy?.customStrengthOptions;
+  if (!options) return "";
+  const needed = Object.entries({
+    longest: options.maxPasswordLength < longPassword,
+    lower: options.containsLowercaseCharacter,
+    upper: options.containsUppercaseCharacter,
+    digit: options.containsNumericCharacter,
+    symbol: options.containsNonAlphanumericCharacter,
+    common: policy.concordRefusesCommon,
+  }).filter(([, isNeeded]) => isNeeded).map(([name]) => strings[`rules.${name}`]);
+  const list = new Intl.ListFormat(language, { type: "conjunction" }).format([strings["rules.length"], ...needed]);
+  return list.replace("{count}", options.minPasswordLength).replace("{max}", options.maxPasswordLength);
 }
 
 // `disabled` would lose the focus, so buttons become `aria-disabled`.

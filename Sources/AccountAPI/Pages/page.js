@@ -15,7 +15,7 @@
 //
 // The page stores the suspended sign-in methods with the secrets, so that a reload shows them again.
 
-import { app, build, fill, markBusy, offerLanguages, preferredLanguage, spaced } from "./common.js";
+import { app, build, digits, fill, markBusy, offerLanguages, preferredLanguage, spaced } from "./common.js";
 
 const { languages, names, strings } = await (await fetch(new URL("strings.json", import.meta.url))).json();
 const api = new URL("concord/v1/conflict", document.baseURI).href;
@@ -228,11 +228,6 @@ async function resolve() {
     if (error.type !== "offline") throw error;
     return send();
   }
-}
-
-// The digits as the keyboards of all supported languages write them, without separators.
-function digits(text) {
-  return text.normalize("NFKC").replace(/[๐-๙]/g, (digit) => digit.charCodeAt(0) - 0x0e50).replace(/\D/g, "");
 }
 
 async function act(name) {

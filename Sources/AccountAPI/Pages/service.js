@@ -5,6 +5,9 @@
 // restores and no other tab sees. The local storage has addresses, methods and device tokens. A device token signs in
 // nowhere (docs/concepts/sessions.md).
 
+// Session storage: the state of the account page while the browser is at the sign-in page.
+export const accountTripKey = "concord:account";
+
 const callTimeout = 15_000;
 // Seconds before its end at which an ID token is replaced.
 const renewal = 60;
@@ -148,11 +151,6 @@ export async function challengeOf(verifier) {
 
 function base64URL(bytes) {
   return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
-}
-
-// The digits as the keyboards of all supported languages write them, without separators.
-export function digits(text) {
-  return text.normalize("NFKC").replace(/[๐-๙]/g, (digit) => digit.charCodeAt(0) - 0x0e50).replace(/\D/g, "");
 }
 
 // The claims of an ID token. The service has checked them.

@@ -11,17 +11,16 @@
 // provider's page, the session storage has the request of the app and the handles that wait for the sign-in, but no
 // token of a session and no secret of a mail.
 
-import { app, build, fill, markBusy, offerLanguages, preferredLanguage, spaced } from "./common.js";
+import { app, build, digits, fill, markBusy, offerLanguages, preferredLanguage, rules, spaced } from "./common.js";
 import {
-  account, accounts, call, challengeOf, digits, forget, Problem, randomText, remember, Session, speak, typeOf,
+  account, accounts, accountTripKey, call, challengeOf, forget, Problem, randomText, remember, Session, speak, typeOf,
 } from "./service.js";
 
 const { languages, names, strings } = await (await fetch(new URL("signin.json", import.meta.url))).json();
 
 const appName = "signin";
-// Session storage: this page's request while the browser is at a provider, and the state of the account page.
+// Session storage: this page's request while the browser is at a provider.
 const tripKey = "concord:signin";
-const accountTripKey = "concord:account";
 // Local storage: the app's request while a mail is on its way, for the tab that the mail opens, and for how long.
 const mailedKey = "concord:signin:mailed";
 const mailedTime = 3_600_000;
@@ -156,6 +155,12 @@ function firstStep() {
   return "methods";
 }
 
+// The step at which the person chooses again. A confirmation offers the methods that it names.
+function choice() {
+  if (kept.isReauthentication) return firstStep();
+  return kept.email ? "ways" : "start";
+}
+
 // Asks for the code of a sign-up that the page of conflicts passes on. The address is masked until the code is right.
 async function openSignUp() {
   const { state, email, providerId } = await call("GET", "concord/v1/conflict", { bearer: kept.signUp.handle });
@@ -186,21 +191,24 @@ function takeTrip() {
 async function findDestination() {
   if (destination) return;
   if (!kept.app) {
-    hasAccountPage = Boolean(globalThis.crypto.subtle) && await isServed("account");
+    await findAccountPage();
     destination = {};
     return;
   }
   const query = new URLSearchParams({ key: project.apiKey, concordDestination: kept.app.continueUrl });
   const { concordAuthorized } = await call("GET", `v1/projects?${query}`);
   destination = { isForeign: concordAuthorized !== true };
-  if (destination.isForeign) hasAccountPage = Boolean(globalThis.crypto.subtle) && await isServed("account");
+  if (destination.isForeign) await findAccountPage();
 }
 
-async function isServed(path) {
+// Finds out if the service has an account page. It needs a challenge, which browsers compute on HTTPS pages and on this
+// machine only.
+async function findAccountPage() {
   try {
-    return (await fetch(new URL(path, document.baseURI), { credentials: "omit" })).ok;
+    const served = crypto.subtle && await fetch(new URL("account", document.baseURI), { credentials: "omit" });
+    hasAccountPage = Boolean(served?.ok);
   } catch {
-    return false;
+    hasAccountPage = false;
   }
 }
 
@@ -224,8 +232,6 @@ const actions = {
   },
 
   async mail() {
-    // The person has left the list of another address.
-    if (shown === "signUp") keep({ email: kept.signUp.email });
     const other = valueOf("other-field").trim();
     if (other) requireEmail(other);
     if (shown !== "mailed") keep({ mailed: [...new Set([kept.email, other || kept.email])] });
@@ -266,7 +272,8 @@ const actions = {
   choose,
 
   async others() {
-    keep({ step: "ways", only: undefined, way: undefined });
+    keep({ only: undefined, lookup: undefined, way: undefined });
+    keep({ step: choice() });
   },
 
   // Sends the person to the page of a provider.
@@ -287,7 +294,11 @@ const actions = {
       keep({ code: { ...kept.code, isUsed: true } });
     }
     const body = { ...forSession(), email: kept.email, password: newPassword, pendingToken: waitingConflict() };
-    const answer = await compatible("accounts:signInWithPassword", body);
+    const answer = await compatible("accounts:signInWithPassword", body).catch((error) => {
+      // The code is used, and the new password works.
+      keep({ step: "ways", only: "password" });
+      throw error;
+    });
     await finish(answer, "password", { linked: answer.linkedProviderId, suspended: kept.code.suspended });
   },
 
@@ -318,7 +329,7 @@ const actions = {
   async confirmSignUp() {
     const { handle, secret } = kept.signUp;
     const body = secret ? { linkSecret: secret } : { code: readCode() };
-    const proven = await ofSignUp("POST", "prove", { bearer: handle, body });
+    const proven = await ofSignUp("prove", { bearer: handle, body });
     keep({ signUp: { ...kept.signUp, ...proven, secret: undefined }, email: proven.email, step: "signUp" });
   },
 
@@ -326,11 +337,11 @@ const actions = {
     const { handle, proofToken, providerId } = kept.signUp;
     const bearer = { bearer: handle, key: onceKey() };
     if (variant() === "link") {
-      const linkable = await ofSignUp("POST", "link", { ...bearer, body: { proofToken } });
+      const linkable = await ofSignUp("link", { ...bearer, body: { proofToken } });
       return openLink(linkable.pendingToken, linkable, kept.signUp.email);
     }
     const password = providerId ? undefined : readPassword();
-    const answer = await ofSignUp("POST", "create", { ...bearer, body: { ...forSession(), proofToken, password } });
+    const answer = await ofSignUp("create", { ...bearer, body: { ...forSession(), proofToken, password } });
     await finish(answer, providerId ?? "password", { email: kept.signUp.email });
   },
 
@@ -349,7 +360,7 @@ const actions = {
     }
     const email = valueOf("email-field").trim();
     requireEmail(email);
-    clear({ linking: { kind: "first", token: first.pendingToken, providerId: first.providerId }, email });
+    clear({ linking: { kind: "first", token: first.pendingToken, providerId: first.providerId }, email, step: "ways" });
     if (account(email)?.deviceToken) return openWays(email);
     await actions.mail();
   },
@@ -373,7 +384,8 @@ const actions = {
     const { handle, proofToken, providerId, email } = kept.conflict;
     const options = { bearer: handle, key: onceKey(), body: { ...forSession(), proofToken } };
     const answer = await call("POST", "concord/v1/conflict:resolve", options);
-    keep({ linking: undefined });
+    // Another provider may wait for this sign-in.
+    if (kept.linking?.token === handle) keep({ linking: undefined });
     await finish(answer, providerId, { email, linked: providerId, suspended: answer.suspended });
   },
 
@@ -447,9 +459,9 @@ function forSession() {
 const compatible = (path, body, version = "v1") => call("POST", `${version}/${path}`, { body, apiKey: project.apiKey });
 
 // The type of a problem with a sign-up names it: its handle cannot be asked for again.
-async function ofSignUp(method, action, options) {
+async function ofSignUp(action, options) {
   try {
-    return await call(method, `concord/v1/signUp/pending:${action}`, options);
+    return await call("POST", `concord/v1/signUp/pending:${action}`, options);
   } catch (error) {
     throw error.type === "code-unusable" ? new Problem("sign-up-unusable", error.details) : error;
   }
@@ -599,9 +611,9 @@ async function takeIdentity(answer, providerId) {
     // Concord has mailed a mailbox that it says nothing about: a sign-up waits, not a conflict.
     if (!verifiedProvider) {
       storeRequest();
-      return keep({ signUp: { handle: pendingToken, providerId }, email, step: "confirmCode" });
+      return keep({ signUp: { handle: pendingToken, providerId }, first: undefined, email, step: "confirmCode" });
     }
-    return keep({ conflict: { handle: pendingToken, providerId, email }, step: "conflict" });
+    return keep({ conflict: { handle: pendingToken, providerId, email }, first: undefined, step: "conflict" });
   }
   if (errorMessage) throw new Problem(identityProblem(errorMessage));
   await finish(answer, providerId, { email: answer.originalEmail ?? email });
@@ -633,7 +645,7 @@ function openLink(handle, { conflict, proofToken }, email) {
 // Links the identity that waits to the account of the new session. Returns false if the person must agree first.
 async function linkWaiting(ended) {
   const { linking } = kept;
-  if (!linking || ended.linked) return true;
+  if (!linking || ended.linked === linking.providerId) return true;
   try {
     const idToken = await session.idToken();
     if (linking.kind === "conflict") {
@@ -717,7 +729,7 @@ async function issueCode(fields) {
     if (error.type !== "refused") throw error;
     // The project authorizes hosts above it, but not this one.
     destination = { isForeign: true };
-    hasAccountPage = await isServed("account");
+    await findAccountPage();
     shown = null;
     return;
   }
@@ -758,7 +770,8 @@ function recover(error, name) {
   // Without a valid proof, the methods that it showed are of no use.
   const needsMail = ["code-unusable", "proof-expired", "proof-stale"].includes(type);
   if (needsMail && ["methods", "newPassword", "arrived"].includes(kept.step)) {
-    keep({ ways: undefined, lookup: undefined, way: undefined, step: kept.email ? "ways" : "start", only: undefined });
+    keep({ ways: undefined, lookup: undefined, way: undefined, only: undefined });
+    keep({ step: choice() });
   }
   // The session ended elsewhere, before it reached the app.
   if (type === "invalid-session" && kept.step === "done") {
@@ -789,7 +802,11 @@ async function prepare(step) {
 
 // Display
 
-const step = () => (reason ? (["offline", "unavailable"].includes(reason) ? "away" : "stopped") : kept.step ?? "start");
+function step() {
+  if (!reason) return kept.step ?? "start";
+  // Without the project, the page shows nothing else, so the person can try again.
+  return project ? "stopped" : "away";
+}
 
 function show() {
   const next = step();
@@ -816,13 +833,6 @@ function built(name) {
   if (name === "ways" && !conditions.password()) view.querySelector("form button").classList.add("primary");
   // A remembered account comes first.
   if (name === "start" && conditions.known()) view.querySelector("form .primary").classList.remove("primary");
-  for (const button of view.querySelectorAll("[data-shows]")) {
-    button.addEventListener("click", () => {
-      const field = byId(button.dataset.shows);
-      field.type = field.type === "password" ? "text" : "password";
-      button.setAttribute("aria-pressed", field.type === "text");
-    });
-  }
   return view;
 }
 
@@ -853,6 +863,7 @@ const conditions = {
   fresh: () => !kept.isReauthentication,
   known: () => accounts().length > 0,
   lastUsed: () => Boolean(kept.ways.lastUsed),
+  limited: () => Boolean(kept.isReauthentication && kept.allowed),
   linked: () => Boolean(kept.ended?.linked),
   named: () => Boolean(kept.ended ? kept.ended.email : kept.email),
   none: () => usable().length === 0,
@@ -1026,8 +1037,9 @@ function text(name, values = {}) {
     method: () => nameOf(kept.ways.lastUsed),
     provider: () => values.provider ?? nameOf(currentProvider()),
     reason: () => (`problem.${reason}` in strings.en ? reason : "internal-error"),
-    rules,
+    rules: () => rules(policy, strings[language], language),
     signUp: variant,
+    unlinked: () => nameOf(kept.ended.unlinked),
     until: () => new Intl.DateTimeFormat(language, { dateStyle: "long" }).format(new Date(values.until)),
     wait: () => new Intl.DateTimeFormat(language, { timeStyle: "short" }).format(wait),
   };
@@ -1046,21 +1058,6 @@ function nameOf(method) {
   if (!method) return "";
   const registered = project?.methods.find((offered) => offered.method === method)?.displayName;
   return strings[language][`method.${method}`] ?? registered ?? names[method] ?? method.replace(/^(oidc|saml)\./, "");
-}
-
-// The requirements for a new password, from the policy of the project.
-function rules() {
-  const options = policy?.customStrengthOptions;
-  if (!options) return "";
-  const needed = Object.entries({
-    lower: options.containsLowercaseCharacter,
-    upper: options.containsUppercaseCharacter,
-    digit: options.containsNumericCharacter,
-    symbol: options.containsNonAlphanumericCharacter,
-    common: policy.concordRefusesCommon,
-  }).filter(([, isNeeded]) => isNeeded).map(([name]) => strings[language][`rules.${name}`]);
-  const length = strings[language]["rules.length"].replace("{count}", options.minPasswordLength);
-  return new Intl.ListFormat(language, { type: "conjunction" }).format([length, ...needed]);
 }
 
 // Start
