@@ -117,6 +117,15 @@ import Testing
         for match in page.matches(of: #/data-text="([^"{]+)"/#) {
             #expect(english[String(match.output.1)] != nil, "\(match.output.1)")
         }
+        let main = try await file("/account/account.js").text
+        for match in page.matches(of: #/data-if="([^"]+)"/#) {
+            #expect(main.contains("\n  \(match.output.1): () =>"), "\(match.output.1)")
+        }
+        for match in page.matches(of: #/data-action="([^"]+)"/#) {
+            let name = match.output.1
+            let forms = ["\n  async \(name)(", "\n  \(name)(", "\n  \(name):"]
+            #expect(forms.contains(where: main.contains), "\(name)")
+        }
         for match in script.matches(of: #/"((?:status|problem)\.[a-zA-Z.-]+)"/#) where !match.output.1.hasSuffix(".") {
             #expect(english[String(match.output.1)] != nil, "\(match.output.1)")
         }

@@ -235,6 +235,39 @@ import Testing
         }
     }
 
+    @Test func `if the code of the return cannot be exchanged, the person tries again with the same code`() async throws
+    {
+        let person = try await Person("exchange@example.com")
+        try await Browser.run { browser in
+            // The browser serves other tests afterwards.
+            try await browser.inject(
+                """
+                if (location.hash.includes("exchange=none")) {
+                  const send = window.fetch;
+                  window.fetch = (address, request) =>
+                    String(address).includes("passwordPolicy") && !window.isBack
+                      ? Promise.reject(new TypeError("the connection is gone")) : send(address, request);
+                }
+                """
+            )
+            try await browser.open(try Self.server.url + "/conflict")
+            let trip: JSONValue = ["state": "state-2", "verifier": .string(Self.verifier)]
+            try await browser.run(
+                """
+                localStorage.clear();
+                sessionStorage.clear();
+                sessionStorage.setItem("concord:account", \(JSONValue.string(trip.text).text));
+                """
+            )
+            let address = try await returning(person, state: "state-2", challenge: Self.challenge)
+            try await browser.open(address + "#exchange=none")
+            try await browser.wait(for: "The service does not answer")
+            try await browser.run("window.isBack = true")
+            try await browser.press("Try again")
+            try await browser.wait(for: Self.overview)
+        }
+    }
+
     @Test func `a session that ended on another device ends here at the next press`() async throws {
         let person = try await Person("ended@example.com")
         try await Browser.run { browser in
@@ -359,6 +392,22 @@ import Testing
             try await wait(browser, "methods", shows: "You can now sign in with GitHub.")
             #expect(try await browser.focused == "How you sign in")
             #expect(try await Set(person.again().methods()) == ["password", "github.com"])
+        }
+    }
+
+    @Test func `a provider's answer for an account that left this tab links nothing`() async throws {
+        let person = try await Person("next@example.com")
+        try await Browser.run { browser in
+            try await enter(browser, as: person)
+            try await browser.run(
+                """
+                const errand = { purpose: "link", state: "s", method: "github.com", user: "earlier" };
+                sessionStorage.setItem("concord:account:errand", JSON.stringify(errand));
+                new BroadcastChannel("concord:account").postMessage({ state: "s", event: { urlResponse: "x" } });
+                """
+            )
+            try await problem(browser, contains: "You started this in another account.")
+            #expect(try await person.methods() == ["password"])
         }
     }
 
@@ -602,6 +651,24 @@ import Testing
             let list = "/concord/v1/account/sessions"
             let left = try await Self.server.send(.GET, list, bearer: two.again().idToken).json
             #expect(left["sessions"]?.array?.count == 1, "\(left.text)")
+        }
+    }
+
+    @Test func `if the other account signs out during a merge, only the merge ends`() async throws {
+        let (one, two) = (try await Person("seventh@example.com"), try await Person("eighth@example.com"))
+        try await Browser.run { browser in
+            try await enter(browser, as: one)
+            try await browser.press("Merge another account")
+            try await browser.wait(for: "Merge another account")
+            try await browser.press("Sign in to the other account")
+            try await signInElsewhere(browser, as: two)
+            try await browser.wait(for: "Merge these accounts?")
+            let all = "/concord/v1/account/sessions"
+            #expect(try await Self.server.send(.DELETE, all, bearer: two.again().idToken).status == 200)
+            try await browser.press("Keep the other account instead")
+            try await browser.wait(for: Self.overview)
+            try await problem(browser, contains: "A sign-in to one of the two accounts has ended.")
+            #expect(try await one.isSignedIn)
         }
     }
 

@@ -338,8 +338,20 @@ import Testing
             try await fill(browser, "password-field", "abc")
             try await browser.press("Save and sign in")
             try await problem(browser, contains: "does not meet the requirements")
+            // The new password is saved, but the answer to the sign-in is lost.
+            try await browser.run(
+                """
+                const send = window.fetch;
+                window.fetch = (address, request) =>
+                  String(address).includes("signInWithPassword") && !window.isBack
+                    ? Promise.reject(new TypeError("the connection is gone")) : send(address, request);
+                """
+            )
             try await fill(browser, "password-field", Self.password)
             try await browser.press("Save and sign in")
+            try await problem(browser, contains: "There is no connection")
+            try await browser.run("window.isBack = true")
+            try await signIn(browser)
             try await browser.wait(for: Self.done)
             #expect(try await providers(email) == ["google.com", "password"])
         }
@@ -492,6 +504,11 @@ import Testing
             try await browser.press("Email me how to sign in")
             try await problem(browser, contains: "email address")
             try await fill(browser, "email-field", email)
+            try await browser.connect(false)
+            try await browser.press("Email me how to sign in")
+            try await problem(browser, contains: "There is no connection")
+            #expect(try await browser.text("main").contains("GitHub is connected to it afterwards."))
+            try await browser.connect(true)
             try await browser.press("Email me how to sign in")
             try await browser.wait(for: "Check your email")
             #expect(try await mail(email, "LOOKUP").code.isEmpty == false)
@@ -902,6 +919,12 @@ import Testing
             #expect(sessions?.array?.count == 1, "the sign-in to the other account has ended")
             try await browser.press("Email me a code")
             try await browser.wait(for: "Check your email")
+            #expect(try await !browser.text("main").contains("Use another address"))
+            try await browser.press("Sign in another way")
+            try await browser.wait(for: "Confirm that it is you")
+            #expect(try await browser.value("document.getElementById('password-field')") == .null)
+            try await browser.press("Email me a code")
+            try await browser.wait(for: "Check your email")
             try await enterCode(browser, try await mail(email, "LOOKUP").code)
             try await browser.wait(until: "location.pathname === '/healthz'")
             #expect(try await browser.value("location.search.includes('concordCode=')") == true)
@@ -931,6 +954,27 @@ import Testing
             try await signIn(browser)
             try await browser.wait(for: Self.done)
             #expect(try await browser.text("main").contains("Back to the app"))
+        }
+    }
+
+    @Test func `without the project the page offers another try, whatever the reason is`() async throws {
+        try await Browser.run { browser in
+            try await browser.inject(
+                """
+                if (location.hash.includes("project=none")) {
+                  const send = window.fetch;
+                  window.fetch = (address, request) =>
+                    String(address).endsWith("concord/v1/signIn") && !window.isBack
+                      ? Promise.resolve(new Response("{}", { status: 404 })) : send(address, request);
+                }
+                """
+            )
+            try await open(browser, try Self.backToApp + "&project=none")
+            try await browser.wait(for: "The service does not answer")
+            #expect(try await browser.text("main").contains("The service has an error."))
+            try await browser.run("window.isBack = true")
+            try await browser.press("Try again")
+            try await browser.wait(for: Self.start)
         }
     }
 

@@ -639,7 +639,9 @@ const waitingConflict = () => (kept.linking?.kind === "conflict" ? kept.linking.
 // The step that names what linking suspends.
 function openLink(handle, { conflict, proofToken }, email) {
   const { providerId, signInMethods, suspended, replaced } = conflict;
-  keep({ conflict: { handle, proofToken, providerId, email, signInMethods, suspended, replaced }, step: "link" });
+  const waits = { handle, proofToken, providerId, email, signInMethods, suspended, replaced };
+  // The key of an earlier request is not that of this one.
+  keep({ conflict: waits, key: undefined, step: "link" });
 }
 
 // Links the identity that waits to the account of the new session. Returns false if the person must agree first.
