@@ -957,7 +957,7 @@ import Testing
         }
     }
 
-    @Test func `without the project the page offers another try, whatever the reason is`() async throws {
+    @Test func `without the project the page offers another try, for every reason`() async throws {
         try await Browser.run { browser in
             try await browser.inject(
                 """
