@@ -79,6 +79,13 @@ struct PendingSignUpRows {
         return all
     }()
 
+    /// Every input of a link: the address is free or used, and the sign-up has a credential or a password.
+    private static let links: [LinkConfirmedQuestion] = [nil, Account.fixture("M", email: ann)].flatMap { owner in
+        [nil, IncomingCredential.untrusted].map { credential in
+            LinkConfirmedQuestion(email: ann, emailOwner: owner, credential: credential)
+        }
+    }
+
     static let rules: [Rule] = {
         var all = [true, false].map { decideMailSignUp(hasOwner: $0).rule }
         for signUp in found {
@@ -91,9 +98,7 @@ struct PendingSignUpRows {
             all.append(decideDeclineSignUp(signUp, handleTenant: .project, now: now).rule)
         }
         all += completions.map { $0.question.decide($0.policy).rule }
-        for owner in [nil, user("o")] {
-            all += [true, false].map { decideLinkConfirmed(owner: owner, hasCredential: $0).rule }
-        }
+        all += links.map { $0.decide(LinkPolicy()).rule }
         return all
     }()
 
@@ -199,13 +204,15 @@ struct PendingSignUpRows {
     }
 
     @Test func `P32 and P33: only a credential is linked, and only to an account`() {
-        #expect(
-            decideLinkConfirmed(owner: user("o"), hasCredential: true)
-                == Verdict(.confirmedCredentialConflict, .openConflict(user("o")))
-        )
-        let refused = Verdict<LinkConfirmedDecision>(.confirmedCredentialWithoutAccount, .refuse(.nothingToLink))
-        #expect(decideLinkConfirmed(owner: nil, hasCredential: true) == refused)
-        #expect(decideLinkConfirmed(owner: user("o"), hasCredential: false) == refused)
-        #expect(decideLinkConfirmed(owner: nil, hasCredential: false) == refused)
+        #expect(Self.links.count == 4)
+        for question in Self.links {
+            let expected: Verdict<LinkConfirmedDecision> =
+                if let owner = question.emailOwner, question.credential != nil {
+                    Verdict(.confirmedCredentialConflict, .openConflict(owner.id))
+                } else {
+                    Verdict(.confirmedCredentialWithoutAccount, .refuse(.nothingToLink))
+                }
+            #expect(question.decide(LinkPolicy()) == expected)
+        }
     }
 }

@@ -189,6 +189,90 @@ struct PendingSignUpTests {
                 #expect(resolved.linkedProvider == .gitHub)
             }
             #expect(try await first.database.count("SELECT count(*) FROM linked_providers") == 1)
+            #expect(try await first.database.unexplainedEvents() == [])
+        }
+    }
+
+    /// A way in which a conflict is opened.
+    enum Opening: String, Sendable, CaseIterable {
+        case signIn, handleOfFirstSignIn, takenIdentity, takenAddress
+        case waitingHandleInSession, confirmedLink, confirmedOnPageOfConflicts
+
+        /// True if the project confirms unproven addresses.
+        var isConfirmed: Bool {
+            switch self {
+            case .signIn, .handleOfFirstSignIn, .takenIdentity, .takenAddress: false
+            case .waitingHandleInSession, .confirmedLink, .confirmedOnPageOfConflicts: true
+            }
+        }
+    }
+
+    @Test(arguments: Opening.allCases)
+    func `a conflict can be explained, however it was opened`(by way: Opening) async throws {
+        let settings = way.isConfirmed ? Self.settings : ProjectSettings.developmentDefaults
+        try await TestService.with(settings: settings) { service in
+            try await open(by: way, service)
+            let owners: [String] = try await service.database.rows(
+                "SELECT user_id FROM account_events WHERE kind = 'conflict-opened'"
+            )
+            #expect(owners.count == 1)
+            let owner = try #require(owners.first.flatMap { UserID($0) })
+            let decision = try #require(
+                await service.operations.decisions(about: owner, tenant: .project, before: nil, countMax: 50)
+                    .first { $0.kind == "conflict-opened" }
+            )
+            #expect(decision.questions.count == 1 && !decision.omitsFacts)
+            #expect(decision.rulesToday.map { $0?.rawValue } == [decision.rule])
+            #expect(try await service.database.unexplainedEvents() == [])
+            #expect(try await service.database.inconsistencies() == [])
+        }
+    }
+
+    private func open(by way: Opening, _ service: TestService) async throws {
+        let ann = try #require(EmailAddress("ann@example.com"))
+        let credential = service.credential(.gitHub, subject: "1", email: ann.raw)
+        switch way {
+        case .signIn:
+            _ = try await service.signUp(ann).value
+            _ = try await service.signIn(credential).confirmation()
+        case .handleOfFirstSignIn:
+            let asking = SignInWithIdp(
+                source: .credential(credential),
+                idToken: nil,
+                createsUsers: true,
+                asksFirst: true
+            )
+            let ending = try await service.operations.signInWithIdp(asking, tenant: .project).ending
+            guard case .asksFirst(let handle) = ending else { throw UnexpectedEnding("the sign-in did not ask") }
+            _ = try await service.signUp(ann).value
+            _ = try await service.signIn(pendingToken: handle).confirmation()
+        case .takenIdentity:
+            _ = try await service.signIn(credential).signedIn()
+            let other = try await service.signUp("bob@example.com")
+            let (refusal, _) = try await service.signIn(credential, idToken: other.tokens.idToken).refused()
+            #expect(refusal == .federatedIdentityAlreadyLinked)
+        case .takenAddress:
+            _ = try await service.signUp(ann).value
+            let other = try await service.signUp("bob@example.com")
+            let (refusal, _) = try await service.signIn(credential, idToken: other.tokens.idToken).refused()
+            #expect(refusal == .emailExists)
+        case .waitingHandleInSession:
+            let (owner, mail) = try await waiting(service, ann)
+            _ = try await service.signIn(credential, idToken: owner.tokens.idToken).signedIn()
+            let other = try await create(service, try await begin(service, service.newAddress())).value
+            _ = try await service.signIn(pendingToken: mail.handle, idToken: other.tokens.idToken).refused()
+        case .confirmedLink:
+            let (_, mail) = try await waiting(service, ann)
+            _ = try await service.operations.linkSignUp(
+                mail.handle,
+                proofToken: prove(service, mail),
+                ChangeRequest(tenant: .project)
+            )
+        case .confirmedOnPageOfConflicts:
+            let (owner, mail) = try await waiting(service, ann)
+            try await service.edit(owner.user.id) { $0.secondFactors = [.sms("+16505550009")] }
+            let token = try await prove(service, mail)
+            #expect(try await resolve(service, mail.handle, token).denial == .conflict(.secondFactorRequired))
         }
     }
 

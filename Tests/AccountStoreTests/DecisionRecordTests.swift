@@ -336,6 +336,13 @@ private struct Chance {
             switch next() % 4 {
             case 0: return SignUpAnonymouslyQuestion(displayName: name)
             case 3:
+                if isLucky(oneIn: 3) {
+                    return LinkConfirmedQuestion(
+                        email: email(),
+                        emailOwner: perhaps { $0.account("M") },
+                        credential: perhaps { $0.credential() }
+                    )
+                }
                 return CompleteSignUpQuestion(
                     email: email(),
                     emailOwner: perhaps { $0.account("M") },

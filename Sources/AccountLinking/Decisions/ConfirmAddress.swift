@@ -108,13 +108,54 @@ package enum LinkConfirmedDecision: Sendable, Hashable {
     case refuse(PendingSignUpRefusal)
 }
 
-/// Decides about linking a confirmed credential: rows P32 and P33. Rows J then decide as for every conflict.
-///
-/// - `owner`: the account that owns the address.
-/// - `hasCredential`: false for a sign-up with a password.
-package func decideLinkConfirmed(owner: UserID?, hasCredential: Bool) -> Verdict<LinkConfirmedDecision> {
-    guard hasCredential, let owner else {
-        return Verdict(.confirmedCredentialWithoutAccount, .refuse(.nothingToLink))
+/// A proven sign-up whose owner wants to link its credential to the account with the address: rows P32 and P33. Rows J
+/// then decide as for every conflict.
+package struct LinkConfirmedQuestion {
+    /// The address of the sign-up.
+    package var email: EmailAddress
+    /// The account that owns the address.
+    package var emailOwner: Account?
+    /// The provider's credential; `nil` for a sign-up with a password.
+    package var credential: IncomingCredential?
+
+    package init(email: EmailAddress, emailOwner: Account?, credential: IncomingCredential?) {
+        self.email = email
+        self.emailOwner = emailOwner
+        self.credential = credential
     }
-    return Verdict(.confirmedCredentialConflict, .openConflict(owner))
+
+    package func decide(_ policy: LinkPolicy) -> Verdict<LinkConfirmedDecision> {
+        guard credential != nil, let emailOwner else {
+            return Verdict(.confirmedCredentialWithoutAccount, .refuse(.nothingToLink))
+        }
+        return Verdict(.confirmedCredentialConflict, .openConflict(emailOwner.id))
+    }
+}
+
+extension LinkConfirmedQuestion: Question {
+    package static let name = "linkConfirmed"
+
+    package enum CodingKeys: String, CodingKey {
+        case email, emailOwner, credential
+    }
+
+    package var accounts: [Account] { [emailOwner].compactMap(\.self) }
+    package var presentedCredential: IncomingCredential? { credential }
+
+    package mutating func rename(by names: inout Pseudonyms) {
+        email.rename(by: &names)
+        emailOwner?.rename(by: &names)
+        credential?.rename(by: &names)
+    }
+
+    package mutating func flip(_ fact: DecidingFact) -> Bool {
+        switch fact {
+        case .emailTaken where emailOwner != nil: emailOwner = nil
+        case .providerEnabled, .emailTrusted, .emailProven, .emailTaken, .numberTaken, .identityLinked,
+            .accountDisabled, .providerLinked, .createsUsers, .sessionRecent, .passwordRight, .passwordLocked,
+            .proofGiven, .methodQuarantined, .oneAccountPerEmail, .signUpAllowed:
+            return false
+        }
+        return true
+    }
 }

@@ -44,8 +44,8 @@ package struct PendingSignUpFacts: Sendable, Hashable {
     }
 }
 
-/// The reason why a pending sign-up does not continue.
-package enum PendingSignUpRefusal: Sendable, Hashable, CaseIterable {
+/// The reason why a pending sign-up does not continue. Raw values are stored, and never changed.
+package enum PendingSignUpRefusal: String, Sendable, Hashable, CaseIterable {
     /// Unknown, used, expired, or of another tenant. One answer, so that a handle says nothing.
     case unusable
     case tooManyAttempts

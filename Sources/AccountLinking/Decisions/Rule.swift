@@ -133,7 +133,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case accountCreatedByAdmin = "P12"
 
     // Sign-ups that wait for their mailbox (`decideMailSignUp`, `decideProveSignUp`, `refusalOfContinuing`,
-    // `decideDeclineSignUp`, `CompleteSignUpQuestion`, `decideLinkConfirmed`).
+    // `decideDeclineSignUp`, `CompleteSignUpQuestion`, `LinkConfirmedQuestion`).
     case signUpMailsOwner = "P22"
     case signUpMailed = "P21"
     case pendingSignUpUnusable = "P23"

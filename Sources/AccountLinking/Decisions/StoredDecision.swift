@@ -67,6 +67,16 @@ extension ResolutionDecision: StoredDecision {
     }
 }
 
+extension LinkConfirmedDecision: StoredDecision {
+    package var stored: StoredAnswer {
+        switch self {
+        case .openConflict(let account):
+            StoredAnswer(kind: "conflict", conflict: .accountExistsWithDifferentCredential, account: account)
+        case .refuse(let refusal): StoredAnswer(kind: "refuse", refusal: refusal.rawValue)
+        }
+    }
+}
+
 extension ConflictRefusal {
     fileprivate var name: String {
         switch self {

@@ -117,3 +117,12 @@ extension ResolutionDecision {
         }
     }
 }
+
+extension LinkConfirmedDecision {
+    package var outcome: SimulatedOutcome {
+        switch self {
+        case .openConflict: .conflict
+        case .refuse: .unsettled
+        }
+    }
+}

@@ -348,7 +348,9 @@ extension AccountOperations {
             let signUp = try await usableSignUp(presented, at: now)
             let credential = try credential(of: signUp)
             let claim = try await store.claim(on: signUp.email, tenant: tenant, at: now)
-            let verdict = decideLinkConfirmed(owner: claim.owner?.id, hasCredential: credential != nil)
+            let policy = policy
+            let question = linkQuestion(of: signUp, bringing: credential, owner: claim.owner)
+            let verdict = question.decide(policy)
             if case .refuse(let refusal) = verdict.decision {
                 throw refused(.pendingSignUp(refusal), by: verdict.rule)
             }
@@ -360,7 +362,8 @@ extension AccountOperations {
                     id: effects.newEventID(),
                     occurredAt: now,
                     kind: .conflictOpened,
-                    rule: verdict.rule
+                    rule: verdict.rule,
+                    decisions: [DecisionRecord(question, under: policy)]
                 ),
                 among: [owner],
                 until: signUp.expiresAt,
@@ -400,11 +403,20 @@ extension AccountOperations {
             throw refused(refusal)
         }
         let owner = loaded.user.flatMap { $0.email?.address == signUp.email ? $0 : nil }
-        let verdict = decideLinkConfirmed(owner: owner?.id, hasCredential: true)
+        let verdict = try linkQuestion(of: signUp, bringing: credential(of: signUp), owner: owner).decide(policy)
         if case .refuse(let refusal) = verdict.decision { throw refused(.pendingSignUp(refusal), by: verdict.rule) }
         guard let owner else { throw UnexpectedDecision(verdict.rule) }
         addMailboxProof(to: &loaded, of: owner, at: now)
         return signUp
+    }
+
+    /// The question whether the credential of a proven sign-up becomes a conflict of the account with the address.
+    private func linkQuestion(
+        of signUp: PendingSignUpRecord,
+        bringing credential: VerifiedCredential?,
+        owner: UserRecord?
+    ) -> LinkConfirmedQuestion {
+        LinkConfirmedQuestion(email: signUp.email, emailOwner: owner?.account, credential: credential?.incoming)
     }
 
     /// The pending sign-up of the handle as a conflict, so that the page of conflicts shows it; `nil` for handles of

@@ -20,6 +20,7 @@ struct StoredQuestion: Encodable {
         SignUpQuestion.self,
         LinkPasswordQuestion.self,
         CompleteSignUpQuestion.self,
+        LinkConfirmedQuestion.self,
         SignInWithCustomTokenQuestion.self,
         UnlinkQuestion.self,
         RemoveMethodQuestion.self,
