@@ -288,9 +288,24 @@ struct PendingSignUpTests {
         return (owner, try await mailed(service))
     }
 
-    private func resolve(_ service: TestService, _ handle: String, _ token: String) async throws -> Outcome<SignedIn> {
-        try await outcome(
-            await service.operations.resolveConflict(handle, proofToken: token, ChangeRequest(tenant: .project))
+    /// - `key`: the idempotency key; `nil` for a request without one.
+    private func resolve(
+        _ service: TestService,
+        _ handle: String,
+        _ token: String,
+        key: String? = nil
+    ) async throws -> Outcome<SignedIn> {
+        let idempotent = key.flatMap(IdempotencyKey.init).map { key in
+            IdempotentRequest<SignedIn>(key: key, credential: handle, route: "resolve", request: token) { signedIn in
+                Array(signedIn.user.id.rawValue.utf8)
+            }
+        }
+        return try await outcome(
+            await service.operations.resolveConflict(
+                handle,
+                proofToken: token,
+                ChangeRequest(tenant: .project, idempotent: idempotent)
+            )
         )
     }
 
@@ -418,6 +433,50 @@ struct PendingSignUpTests {
             #expect(try await first.database.count("SELECT count(*) FROM conflicts WHERE state = 'resolved'") == 1)
         }
     }
+
+    @Test(arguments: [1, 2], [true, false])
+    func `of callers who resolve one sign-up, those with the winner's idempotency key get its answer`(
+        keyCount: Int,
+        hasAccount: Bool
+    ) async throws {
+        try await TestService.withTwo(settings: Self.settings) { first, second in
+            let email = try #require(EmailAddress("ann@example.com"))
+            if hasAccount { _ = try await create(first, try await begin(first, email)).value }
+            let before = (
+                accounts: try await accounts(first), sessions: try await first.database.count(Self.sessions)
+            )
+            first.clock.advance(seconds: 1)
+            _ = try await first.signIn(first.credential(.gitHub, subject: "1", email: email.raw))
+            let mail = try await mailed(first)
+            let token = try await prove(first, mail)
+            let outcomes = try await first.race(with: second, count: 24) { service, caller in
+                // Both servers get each key.
+                let key = "key-\(caller / 2 % keyCount)"
+                return (key: key, outcome: try await resolve(service, mail.handle, token, key: key))
+            }
+            let winners = outcomes.filter { $0.outcome.denial == nil }
+            #expect(winners.count == 1)
+            let winner = try #require(winners.first)
+            let answer = Denial.answeredBefore(Array(try winner.outcome.value.user.id.rawValue.utf8))
+            let losses: [Denial?] = [
+                .pendingSignUp(.unusable), .refusal(.federatedIdentityAlreadyLinked), .refusal(.emailExists),
+            ]
+            for (key, outcome) in outcomes where outcome.denial != nil {
+                #expect(key == winner.key ? outcome.denial == answer : losses.contains(outcome.denial), "\(outcome)")
+            }
+            #expect(outcomes.count { $0.key == winner.key } == 24 / keyCount)
+            #expect(try await resolve(second, mail.handle, token, key: winner.key).denial == answer)
+            #expect(try await resolve(second, mail.handle, token, key: "late").denial == .pendingSignUp(.unusable))
+            #expect(try await used(first) == 1)
+            #expect(try await accounts(first) == before.accounts + (hasAccount ? 0 : 1))
+            #expect(try await first.database.count(Self.sessions) == before.sessions + 1)
+            #expect(try await first.database.count("SELECT count(*) FROM linked_providers") == 1)
+            #expect(try await first.database.unexplainedEvents() == [])
+            #expect(try await first.database.inconsistencies() == [])
+        }
+    }
+
+    private static let sessions: Query<Int64?> = "SELECT count(*) FROM sessions"
 
     @Test(arguments: [true, false])
     func `a decline races with its proof, creation and link: the sign-up ends in one of them`(

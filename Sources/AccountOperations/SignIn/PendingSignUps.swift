@@ -234,57 +234,79 @@ extension AccountOperations {
         from client: PasswordClient,
         _ request: ChangeRequest<SignedIn>
     ) async throws -> SignedIn {
-        let (tenant, now) = (request.tenant, effects.now())
-        let presented = PresentedSignUp(handle: handle, proofToken: proofToken, tenant: tenant)
+        let now = effects.now()
+        let presented = PresentedSignUp(handle: handle, proofToken: proofToken, tenant: request.tenant)
         return try await answeringOnce(request, at: now) {
-            let first = try await usableSignUp(presented, at: now)
-            let credential = try credential(of: first)
-            var chosen: String?
-            if credential == nil {
-                guard let password else { throw Denial.pendingSignUp(.passwordMissing) }
-                if let objection = objection(toNew: password, for: first.email) { throw objection }
-                chosen = password
+            try await createAccount(
+                by: presented,
+                password: password,
+                displayName: displayName,
+                from: client,
+                answerTo: request.idempotent,
+                at: now
+            )
+        }
+    }
+
+    /// The same, for a caller that recognizes repetitions (`answeringOnce`).
+    ///
+    /// - `idempotent`: stores the answer beside the account.
+    private func createAccount(
+        by presented: PresentedSignUp,
+        password: String?,
+        displayName: String?,
+        from client: PasswordClient,
+        answerTo idempotent: IdempotentRequest<SignedIn>?,
+        at now: Timestamp
+    ) async throws -> SignedIn {
+        let tenant = presented.tenant
+        let first = try await usableSignUp(presented, at: now)
+        let credential = try credential(of: first)
+        var chosen: String?
+        if credential == nil {
+            guard let password else { throw Denial.pendingSignUp(.passwordMissing) }
+            if let objection = objection(toNew: password, for: first.email) { throw objection }
+            chosen = password
+        }
+        let provider = credential?.incoming.identity.provider
+        let limits = limits(on: .signUps, from: client.address)
+        let use = effects.newEventID()
+        return try await counting(provider.map { OperationMetrics.SignInMethod($0) } ?? .password) { [chosen] in
+            var hash: String?
+            if let chosen {
+                // Before hashing, which would be wasted. The caller has proven the mailbox, so the time may show that
+                // the address belongs to an account.
+                let preview = try await completion(of: first, with: nil, named: displayName, at: now)
+                    .question.decide(policy)
+                if case .refuse(let refusal) = preview.decision {
+                    throw refused(.refusal(refusal), by: preview.rule)
+                }
+                try await requireRoom(for: .signUps, within: limits, tenant: tenant, at: now)
+                hash = try await passwords.hash(chosen, for: HashCaller(network: client.network, isKnown: false))
             }
-            let provider = credential?.incoming.identity.provider
-            let limits = limits(on: .signUps, from: client.address)
-            let use = effects.newEventID()
-            return try await counting(provider.map { OperationMetrics.SignInMethod($0) } ?? .password) { [chosen] in
-                var hash: String?
-                if let chosen {
-                    // Before hashing, which would be wasted. The caller has proven the mailbox, so the time may show
-                    // that the address belongs to an account.
-                    let preview = try await completion(of: first, with: nil, named: displayName, at: now)
-                        .question.decide(policy)
-                    if case .refuse(let refusal) = preview.decision {
-                        throw refused(.refusal(refusal), by: preview.rule)
-                    }
-                    try await requireRoom(for: .signUps, within: limits, tenant: tenant, at: now)
-                    hash = try await passwords.hash(chosen, for: HashCaller(network: client.network, isKnown: false))
-                }
-                var attempt = SignInAttempt(
+            var attempt = SignInAttempt(
+                effects: effects,
+                sampling: project.settings.factSampling,
+                tenant: tenant,
+                session: NewSession(
                     effects: effects,
-                    sampling: project.settings.factSampling,
-                    tenant: tenant,
-                    session: NewSession(
-                        effects: effects,
-                        signInProvider: provider?.rawValue ?? "password",
-                        signInAttributes: credential?.signInAttributes
-                    ),
-                    methodProof: credential == nil ? .signUp : .providerCredential,
-                    passwordHash: hash
-                )
-                attempt.signUpLimits = limits
-                attempt.context.linkedProvider = credential.map { .init($0.incoming, at: attempt.now) }
-                attempt.idempotent = request.idempotent
-                attempt.isOfStranger = true
-                return try await retrying(effects) { [attempt] in
-                    var attempt = attempt
-                    let signUp = try await usableSignUp(presented, at: now)
-                    let found = try await completion(of: signUp, with: credential, named: displayName, at: now)
-                    let verdict = attempt.ask(found.question, policy)
-                    attempt.sideWrites = [.useUp(signUp, by: use, at: now)] + found.claim.clearing
-                    return try await applySignIn(verdict, loaded: [], attempt)
-                }
+                    signInProvider: provider?.rawValue ?? "password",
+                    signInAttributes: credential?.signInAttributes
+                ),
+                methodProof: credential == nil ? .signUp : .providerCredential,
+                passwordHash: hash
+            )
+            attempt.signUpLimits = limits
+            attempt.context.linkedProvider = credential.map { .init($0.incoming, at: attempt.now) }
+            attempt.idempotent = idempotent
+            attempt.isOfStranger = true
+            return try await retrying(effects) { [attempt] in
+                var attempt = attempt
+                let signUp = try await usableSignUp(presented, at: now)
+                let found = try await completion(of: signUp, with: credential, named: displayName, at: now)
+                let verdict = attempt.ask(found.question, policy)
+                attempt.sideWrites = [.useUp(signUp, by: use, at: now)] + found.claim.clearing
+                return try await applySignIn(verdict, loaded: [], attempt)
             }
         }
     }
@@ -519,12 +541,12 @@ extension AccountOperations {
             if let expected = request.expectedVersion, expected != Self.signUpVersion { throw Denial.versionMismatch }
             guard try await store.claim(on: signUp.email, tenant: tenant, at: now).owner != nil else {
                 return try await createAccount(
-                    ofSignUp: handle,
-                    proofToken: proofToken,
+                    by: presented,
                     password: nil,
                     displayName: nil,
                     from: client,
-                    request
+                    answerTo: request.idempotent,
+                    at: now
                 )
             }
             let use = effects.newEventID()
