@@ -16,15 +16,18 @@ extension AccountOperations {
     /// Applies all changes that are requested to a session's account, or none.
     ///
     /// A new password or address ends sessions. The result then has tokens of a new session.
+    /// - `continueURL`: as in `signUp`.
     /// - `locale`: language of the mail to a replaced address, as sent.
     /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or a database error.
     package func updateAccount(
         _ request: UpdateAccount,
         idToken: String,
+        continueURL: String? = nil,
         from client: PasswordClient = .unknown,
         tenant: TenantID,
         locale: String? = nil
     ) async throws -> Updated {
+        try requireAuthorized(mailReturningTo: continueURL)
         let caller = try await authenticate(idToken: idToken, tenant: tenant)
         var email: EmailAddress?
         if let raw = request.email {
@@ -35,7 +38,14 @@ extension AccountOperations {
         if let email, request.password != nil, caller.user.email == nil, policy.signUpRequiresMailbox {
             let isRecent = caller.isRecent(for: .changePassword, policy: policy, now: effects.now())
             if let rule = ruleRequiringMailbox(email, of: caller.user, isSessionRecent: isRecent) {
-                throw try await mailingMailbox(email, rule, from: client, tenant: tenant, locale: locale)
+                throw try await mailingMailbox(
+                    email,
+                    rule,
+                    returningTo: continueURL,
+                    from: client,
+                    tenant: tenant,
+                    locale: locale
+                )
             }
         }
         // Decide before hashing, in the documented order of errors: a refused request costs no hash.

@@ -177,6 +177,80 @@ struct PendingSignUpRoutesTests {
         }
     }
 
+    // MARK: The way back
+
+    /// The requests that mail a mailbox, with the page of the app to return to.
+    private func requests(
+        _ email: String,
+        returningTo page: String,
+        _ idToken: JSONValue
+    ) -> [(path: String, body: JSONValue)] {
+        let password: [String: JSONValue] = [
+            "email": .string(email), "password": "correct horse", "continueUrl": .string(page),
+        ]
+        let provider: JSONValue = [
+            "requestUri": "http://localhost", "continueUrl": .string(page),
+            "postBody": .string(#"providerId=github.com&access_token={"sub":"\#(email)","email":"\#(email)"}"#),
+        ]
+        return [
+            ("signUp", .object(password)), ("signUp", .object(password.merging(["idToken": idToken]) { $1 })),
+            ("update", .object(password.merging(["idToken": idToken]) { $1 })), ("signInWithIdp", provider),
+        ]
+    }
+
+    @Test func `the mail of a sign-up leads back to the page of the app, with and without an account`() async throws {
+        try await Self.with { api in
+            let (used, free) = ("used@example.com", "free@example.com")
+            _ = try await register(api, used)
+            let idToken = try await api.signUpAnonymously()["idToken"] ?? .null
+            let page = "http://localhost/welcome?a=1&b=2"
+            let back = "continueUrl=http%3A%2F%2Flocalhost%2Fwelcome%3Fa%3D1%26b%3D2"
+            let count = requests(free, returningTo: page, idToken).count
+            #expect(count == 4)
+            for index in 0..<count {
+                var answers: [Wire.Answer] = []
+                for email in [used, free] {
+                    api.service.clock.advance(seconds: 1)
+                    let before = try await mailCount(api, to: email)
+                    let (path, body) = requests(email, returningTo: page, idToken)[index]
+                    answers.append(try await api.post("/v1/accounts:" + path, body))
+                    let messages = try await api.send(.get, "/inbox/messages", key: nil).json["messages"]?.array ?? []
+                    let mails = messages.filter { $0["to"]?.string == email }
+                    #expect(mails.count == before + 1, "\(path) \(email)")
+                    let text = mails.first?["text"]?.string ?? ""
+                    #expect(text.contains("/signin#") && text.contains(back), "\(path) \(email): \(text)")
+                }
+                #expect(answers[0].status == answers[1].status)
+            }
+            let sizes: Query<Int64?> = "SELECT count(DISTINCT length(sealed_payload)) FROM outbox WHERE is_withheld"
+            #expect(try await api.service.database.count(sizes) == 1, "withheld mails carry the page too")
+        }
+    }
+
+    @Test(arguments: [
+        ("https://evil.example/welcome", "UNAUTHORIZED_DOMAIN"), ("javascript:alert(1)", "INVALID_CONTINUE_URI"),
+        ("http://localhost.evil.example/", "UNAUTHORIZED_DOMAIN"),
+    ])
+    func `a sign-up that names a page of no app is refused before anything is written`(
+        page: String,
+        code: String
+    ) async throws {
+        try await Self.with { api in
+            _ = try await register(api, "used@example.com")
+            let idToken = try await api.signUpAnonymously()["idToken"] ?? .null
+            let before = try await api.service.database.rowCounts()
+            for email in ["used@example.com", "free@example.com"] {
+                for (path, body) in requests(email, returningTo: page, idToken) {
+                    let answer = try await api.post("/v1/accounts:" + path, body)
+                    #expect(answer.status == 400 && answer.errorMessage?.hasPrefix(code) == true, "\(answer.text)")
+                }
+            }
+            #expect(try await api.service.database.rowCounts() == before)
+        }
+    }
+
+    // MARK: Sessions
+
     @Test func `a session that adds a password to a new address gets the same answer, also by an update`() async throws
     {
         try await Self.with { api in

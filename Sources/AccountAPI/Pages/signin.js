@@ -314,7 +314,9 @@ const actions = {
     // The mail leads to the choice of the password. Concord drops this one.
     const password = isConfirmed ? `Aa1!${randomText()}` : readPassword();
     try {
-      const answer = await compatible("accounts:signUp", { ...forSession(), email, password });
+      const body = { ...forSession(), email, password };
+      const send = (continueUrl) => compatible("accounts:signUp", { ...body, continueUrl });
+      const answer = await (isConfirmed ? mailing(send) : send());
       await finish(answer, "password");
     } catch (error) {
       if (isConfirmed && error.type === "provider-disabled") {
@@ -503,15 +505,18 @@ async function openWays(email) {
 
 // A mail leads to a host that the project names, and to none below it (`linkPolicy.authorizesSubdomains`). Then the mail
 // names no page, and the request stored in this browser leads back.
-async function lookUp(body) {
-  const send = (continueUrl) => call("POST", "concord/v1/lookup", { body: { ...body, continueUrl } });
+async function mailing(send) {
   const continueUrl = await mailedDestination();
   try {
     return await send(continueUrl);
   } catch (error) {
-    if (!continueUrl || error.type !== "refused") throw error;
+    if (!continueUrl || !["refused", "unauthorized-domain"].includes(error.type)) throw error;
     return send();
   }
+}
+
+function lookUp(body) {
+  return mailing((continueUrl) => call("POST", "concord/v1/lookup", { body: { ...body, continueUrl } }));
 }
 
 // The code is from the mail to one of the addresses.
@@ -597,7 +602,7 @@ async function finishTrip(event) {
 
 function signInWithIdentity(source) {
   const body = { requestUri: page, returnIdpCredential: true, ...forSession(), ...source };
-  return compatible("accounts:signInWithIdp", body);
+  return mailing((continueUrl) => compatible("accounts:signInWithIdp", { ...body, continueUrl }));
 }
 
 async function takeIdentity(answer, providerId) {

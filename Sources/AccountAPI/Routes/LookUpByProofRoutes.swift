@@ -18,7 +18,7 @@ extension Route {
             throw Problem(.malformedRequest, "`email` must be an email address.")
         }
         let continueURL = try body.nonEmptyString("continueUrl")
-        try await lookUp { try request.operations.requireAuthorized(lookUpReturningTo: continueURL) }
+        try await lookUp { try request.operations.requireAuthorized(mailReturningTo: continueURL) }
         if let account = try await request.knownDevice(asking: email) {
             return .object { writer in writer.fields(of: account) }
         }

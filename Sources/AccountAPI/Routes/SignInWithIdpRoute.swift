@@ -100,6 +100,7 @@ extension Route {
             idToken: idToken,
             createsUsers: createsUsers,
             asksFirst: asksFirst,
+            continueURL: try body.nonEmptyString("continueUrl"),
             clientAddress: request.subscriber,
             locale: request.locale
         )

@@ -21,6 +21,7 @@ extension Route {
             .signUp(
                 signUpRequest(request),
                 displayName: name == "" ? nil : name,
+                continueURL: request.body.nonEmptyString("continueUrl"),
                 from: request.passwordClient(),
                 tenant: request.tenant,
                 locale: request.locale

@@ -47,6 +47,7 @@ extension Route {
             .updateAccount(
                 update,
                 idToken: request.requiredIDToken(),
+                continueURL: body.nonEmptyString("continueUrl"),
                 from: request.passwordClient(),
                 tenant: request.tenant,
                 locale: request.locale

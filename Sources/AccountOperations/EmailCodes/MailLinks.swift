@@ -70,8 +70,10 @@ package struct MailLinks: Sendable {
     }
 
     /// The link that continues a sign-up. What follows the `#` stays in the browser, as in `conflictPage`.
-    func signInPage(signUp handle: String, secret: String) -> String {
-        base + "/signin#" + formatted([("signUp", handle), ("proof", secret)])
+    func signInPage(signUp handle: String, secret: String, continueURL: String?) -> String {
+        var query = [("signUp", handle), ("proof", secret)]
+        if let continueURL { query.append(("continueUrl", continueURL)) }
+        return base + "/signin#" + formatted(query)
     }
 
     /// To the action page, or to a domain that opens the app with the page's link.

@@ -32,10 +32,10 @@ extension AccountOperations {
         )
     }
 
-    /// Checks the page to return to before anything about the address is read.
+    /// Checks the page of an app to which a mail leads back, before anything about the address is read.
     ///
     /// - Throws: `Denial` for a malformed URL, or one that the project does not authorize.
-    package func requireAuthorized(lookUpReturningTo continueURL: String?) throws {
+    package func requireAuthorized(mailReturningTo continueURL: String?) throws {
         var settings = EmailCodeSettings()
         settings.continueURL = continueURL
         if let denial = settings.denial(in: self) { throw denial }

@@ -92,12 +92,14 @@ extension AccountOperations {
     /// the owner of an account the right door (`mailRightDoor`) instead.
     ///
     /// - `credential`: the provider's credential that waits; `nil` for a sign-up with a password.
+    /// - `continueURL`: the page of the app to which the mail leads back.
     /// - `others`: further limits that count the row.
     /// - Returns: the handle of the sign-up.
     /// - Throws: `Denial` if a limit is reached, `Contention`, or a failure of the database.
     func beginSignUp(
         of email: EmailAddress,
         bringing credential: VerifiedCredential? = nil,
+        returningTo continueURL: String? = nil,
         counting others: [CountedLimit] = [],
         from clientAddress: String?,
         locale: String?,
@@ -137,7 +139,7 @@ extension AccountOperations {
             email: signUp.email.lowercased,
             // Without a credential the client has no handle, so it cannot send the code.
             shortCode: credential == nil ? nil : secrets.code,
-            link: mailLinks.signInPage(signUp: secrets.handle, secret: secrets.link),
+            link: mailLinks.signInPage(signUp: secrets.handle, secret: secrets.link, continueURL: continueURL),
             locale: mailLocale(locale),
             requester: (credential?.incoming).map {
                 Mail.Requester(provider: $0.identity.provider.rawValue, name: $0.profile.displayName)

@@ -20,6 +20,9 @@ package struct SignInWithIdp: Sendable {
     package var createsUsers: Bool
     /// True to ask the person before an account is created.
     package var asksFirst: Bool
+    /// The page of the app to which the mail to a mailbox that must be proven leads back; it must be on an authorized
+    /// domain.
+    package var continueURL: String?
     /// The network address of the client, if known.
     package var clientAddress: String?
     /// The language for the mail to a mailbox that must be proven, as sent.
@@ -30,6 +33,7 @@ package struct SignInWithIdp: Sendable {
         idToken: String?,
         createsUsers: Bool,
         asksFirst: Bool = false,
+        continueURL: String? = nil,
         clientAddress: String? = nil,
         locale: String? = nil
     ) {
@@ -38,6 +42,7 @@ package struct SignInWithIdp: Sendable {
         self.idToken = idToken
         self.createsUsers = createsUsers
         self.asksFirst = asksFirst
+        self.continueURL = continueURL
         self.clientAddress = clientAddress
     }
 
@@ -70,6 +75,7 @@ extension AccountOperations {
         _ request: SignInWithIdp,
         tenant: TenantID
     ) async throws -> SignInWithIdp.Result {
+        try requireAuthorized(mailReturningTo: request.continueURL)
         // Asks the provider before it reads or locks anything in the database.
         let links = request.idToken != nil
         let presented = try await countingRefusal(request.source.method, links: links) {
@@ -273,6 +279,7 @@ extension AccountOperations {
         let handle = try await beginSignUp(
             of: address,
             bringing: presented.credential,
+            returningTo: request.continueURL,
             counting: limits,
             from: request.clientAddress,
             locale: request.locale,

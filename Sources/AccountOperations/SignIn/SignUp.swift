@@ -13,15 +13,19 @@ extension AccountOperations {
     /// Creates an account with a password or an anonymous one, or adds a password to the account of a session.
     ///
     /// - `displayName`: the name of the account, at most `Profile.displayNameLengthMax` characters.
+    /// - `continueURL`: the page of the app to which the mail to a mailbox that must be proven leads back; it must be on
+    ///   an authorized domain.
     /// - `locale`: the language for the mail to a replaced address or to a mailbox that must be proven, as sent.
     /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or a failure of the database.
     package func signUp(
         _ request: SignUp,
         displayName: String? = nil,
+        continueURL: String? = nil,
         from client: PasswordClient = .unknown,
         tenant: TenantID,
         locale: String? = nil
     ) async throws -> SignedIn {
+        try requireAuthorized(mailReturningTo: continueURL)
         switch request {
         case .anonymous:
             return try await counting(.anonymous) {
@@ -33,6 +37,7 @@ extension AccountOperations {
                     email: email,
                     password: password,
                     displayName: displayName,
+                    continueURL: continueURL,
                     client: client,
                     tenant: tenant,
                     locale: locale
@@ -44,6 +49,7 @@ extension AccountOperations {
                 password: password,
                 idToken: idToken,
                 displayName: displayName,
+                continueURL: continueURL,
                 client: client,
                 tenant: tenant,
                 locale: locale
@@ -75,6 +81,7 @@ extension AccountOperations {
         email: EmailAddress,
         password: String,
         displayName: String?,
+        continueURL: String?,
         client: PasswordClient,
         tenant: TenantID,
         locale: String?
@@ -82,7 +89,14 @@ extension AccountOperations {
         // Before anything that depends on the address.
         let blind = SignUpQuestion(email: email, emailOwner: nil).decide(policy)
         if case .refuse(.mailboxUnproven) = blind.decision {
-            throw try await mailingMailbox(email, blind.rule, from: client, tenant: tenant, locale: locale)
+            throw try await mailingMailbox(
+                email,
+                blind.rule,
+                returningTo: continueURL,
+                from: client,
+                tenant: tenant,
+                locale: locale
+            )
         }
         // Before hashing, which would be wasted on a taken address.
         let preview = try await preview(with: email, tenant: tenant)
@@ -141,6 +155,7 @@ extension AccountOperations {
         password: String,
         idToken: String,
         displayName: String?,
+        continueURL: String?,
         client: PasswordClient,
         tenant: TenantID,
         locale: String?
@@ -156,7 +171,14 @@ extension AccountOperations {
             let target = try await account(of: caller, asItIs: store.user(caller.user.id, tenant: tenant))
             let isRecent = caller.isRecent(for: .changePassword, policy: policy, now: effects.now())
             if let rule = ruleRequiringMailbox(email, of: target, isSessionRecent: isRecent) {
-                throw try await mailingMailbox(email, rule, from: client, tenant: tenant, locale: locale)
+                throw try await mailingMailbox(
+                    email,
+                    rule,
+                    returningTo: continueURL,
+                    from: client,
+                    tenant: tenant,
+                    locale: locale
+                )
             }
         }
         // The order of refusals: the address is taken, the password is bad, the token is bad.
@@ -221,14 +243,28 @@ extension AccountOperations {
     func mailingMailbox(
         _ email: EmailAddress,
         _ rule: Rule,
+        returningTo continueURL: String?,
         from client: PasswordClient,
         tenant: TenantID,
         locale: String?
     ) async throws -> Denial {
-        _ = try await beginSignUp(of: email, from: client.address, locale: locale, tenant: tenant)
+        _ = try await beginSignUp(
+            of: email,
+            returningTo: continueURL,
+            from: client.address,
+            locale: locale,
+            tenant: tenant
+        )
         // The limits on mails have counted this request. The window of wrong doors does not apply, because the answer
         // promises a mail.
-        try await mailRightDoor(after: .signUp, to: email, counting: [], locale: locale, tenant: tenant)
+        try await mailRightDoor(
+            after: .signUp,
+            to: email,
+            counting: [],
+            returningTo: continueURL,
+            locale: locale,
+            tenant: tenant
+        )
         return refused(.refusal(.mailboxUnproven), by: rule)
     }
 

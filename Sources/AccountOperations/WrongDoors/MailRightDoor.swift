@@ -25,10 +25,13 @@ extension AccountOperations {
     }
 
     /// The same, within other limits.
+    ///
+    /// - `continueURL`: the page of the app to which the mail leads back.
     func mailRightDoor(
         after door: WrongDoor,
         to email: EmailAddress,
         counting limits: [CountedLimit],
+        returningTo continueURL: String? = nil,
         locale: String?,
         tenant: TenantID
     ) async throws {
@@ -63,7 +66,7 @@ extension AccountOperations {
             to: record.email.raw,
             email: record.email.lowercased,
             shortCode: digits,
-            link: mailLinks.lookUpPage(secret: code.text, locale: locale, continueURL: nil),
+            link: mailLinks.lookUpPage(secret: code.text, locale: locale, continueURL: continueURL),
             locale: locale,
             door: door
         )
