@@ -65,6 +65,7 @@ struct WrongDoorTests {
             #expect(try await first.signIn(Self.ada, "wrong horse").denial != nil)
             let mail = try #require(try await first.rightDoors().first)
             let page = "http://127.0.0.1:9099/signin#lookup="
+            #expect(mail.ways.count == 3)
             #expect(mail.ways.allSatisfy { $0.link.hasPrefix(page) && $0.link.contains("&way=") })
             let secret = try #require(mail.link?.split(separator: "lookup=").last?.prefix { $0 != "&" })
             let mailbox = try #require(EmailAddress(Self.ada))
@@ -275,6 +276,28 @@ struct WrongDoorTests {
                 #expect(try await first.outboxCount() == Int64(window))
                 first.clock.advance(seconds: 1)
             }
+        }
+    }
+
+    @Test func `a wrong password begins the window for every address, also if its mail is dropped`() async throws {
+        try await Self.with { first, second in
+            let emails = [Self.ada, Self.eve, Self.stranger]
+            for round in 1...2 {
+                for email in emails {
+                    let denial = try await second.signIn(email, "wrong horse").denial
+                    #expect(denial == .refusal(.invalidLoginCredentials), "\(email)")
+                }
+                // A second message for the account with a password alone would take time, and reveal the password.
+                #expect(try await first.outboxCount() == Int64(emails.count), "round \(round)")
+                let channel = FakeChannel()
+                let deliveries = OutboxDeliveries(first.operations, over: channel)
+                #expect(try await deliveries.sendDue() == (round == 1 ? emails.count : 0))
+                #expect(channel.contents.compactMap { Mail(plaintext: $0)?.to } == (round == 1 ? [Self.ada] : []))
+                first.clock.advance(seconds: 3600)
+            }
+            // Mails that the owner requests do not count.
+            #expect(try await second.askForReset(Self.eve).denial == nil)
+            #expect(try await first.outboxCount() == Int64(emails.count) + 1)
         }
     }
 
