@@ -276,7 +276,10 @@ import Testing
             }
             let expected = change == "disabled" ? SessionCodeRefusal.userDisabled : .unusable
             #expect(try await service.exchange(code, Self.verifier).denial == .sessionCode(expected))
-            #expect(try await service.database.count("SELECT count(*) FROM account_events WHERE rule = 'T23'") == 0)
+            let exchanges: Query<Int64?> = """
+                SELECT count(*) FROM account_events WHERE rule = \(Rule.sessionCodeExchanged.rawValue)
+                """
+            #expect(try await service.database.count(exchanges) == 0)
         }
     }
 
