@@ -13,8 +13,8 @@ extension AccountOperations {
     /// Creates an account with a password or an anonymous one, or adds a password to the account of a session.
     ///
     /// - `displayName`: the name of the account, at most `Profile.displayNameLengthMax` characters.
-    /// - `continueURL`: the page of the app to which the mail to a mailbox that must be proven leads back; it must be on
-    ///   an authorized domain.
+    /// - `continueURL`: the page of the app to which the mail to a mailbox that must be proven leads back. It must be
+    ///   on an authorized domain.
     /// - `locale`: the language for the mail to a replaced address or to a mailbox that must be proven, as sent.
     /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or a failure of the database.
     package func signUp(
