@@ -52,7 +52,7 @@ const renderers = { methods, sessions, history, merges };
 function methods(found, parts, { user, project }) {
   const { text } = parts;
   const working = found.methods.filter(({ works }) => works);
-  const items = found.methods.map((method) => methodItem(method, working, parts));
+  const items = found.methods.map((method) => methodItem(method, working, parts, { user, project }));
   const nodes = [];
   if (items.length > 0) nodes.push(element("ul", null, ...items));
   else nodes.push(paragraph(text("methods.none")));
@@ -67,7 +67,8 @@ function methods(found, parts, { user, project }) {
   return [...nodes, ...additions(found, user, project, parts)];
 }
 
-function methodItem({ method, works, obstacle, proveTime }, working, parts) {
+// `account`: the number and its button are shown.
+function methodItem({ method, works, obstacle, proveTime }, working, parts, account = null) {
   const { text } = parts;
   const name = parts.nameOf(method);
   const state = works
@@ -79,10 +80,13 @@ function methodItem({ method, works, obstacle, proveTime }, working, parts) {
     null,
     name,
     state,
+    method === "phone" && account?.user?.phoneNumber ? paragraph(account.user.phoneNumber, "hint") : null,
     obstacle ? paragraph(text(`obstacle.${obstacle}`), "hint") : null,
     proveTime ? paragraph(text("methods.since", { date: parts.date(proveTime) }), "hint") : null,
     buttons(
       method === "password" && button(parts, text("password.change"), ["openPassword", "change"]),
+      method === "phone" && works && account && sendsTexts(account.project)
+        && button(parts, text("phone.change"), ["openPhone", "change"]),
       canRemove && button(parts, text("remove.open", { name }), ["openRemove", method]),
     ),
   );
@@ -91,19 +95,22 @@ function methodItem({ method, works, obstacle, proveTime }, working, parts) {
 function suspendedItem({ method, reason, expireTime }, project, parts) {
   const { text } = parts;
   const name = parts.nameOf(method);
-  const canConnect = isProvider(method) && project.methods.some((one) => one.method === method);
+  const isOffered = project.methods.some((one) => one.method === method);
+  const canConnect = isOffered && isProvider(method);
+  const canText = isOffered && method === "phone" && sendsTexts(project);
   return element(
     "li",
     null,
     element("s", null, name),
     paragraph(text(`suspended.${reason}`), "hint"),
     paragraph(text("suspended.until", { date: parts.moment(expireTime) }), "hint"),
-    method === "password" || canConnect
+    method === "password" || canConnect || canText
       ? null
       : paragraph(text("suspended.elsewhere", { method: parts.phraseOf(method) })),
     buttons(
       method === "password" && button(parts, text("restore.open", { name }), ["openRestore", { method, expireTime }]),
       canConnect && button(parts, text("restore.open", { name }), ["openConnect", method]),
+      canText && button(parts, text("phone.add"), ["openPhone", "add"]),
       button(parts, text("discard.open", { name }), ["openDiscard", method]),
     ),
   );
@@ -111,7 +118,11 @@ function suspendedItem({ method, reason, expireTime }, project, parts) {
 
 const isProvider = (method) => method.includes(".");
 
-// The methods that the person can add here. An email link needs nothing, and a number needs the app.
+// True if this page can ask for texts.
+const sendsTexts = ({ textChallenge }) => ["none", "required"].includes(textChallenge);
+
+// The methods that the person can add here. An email link needs nothing. A number is no first factor of an account with
+// a second one.
 function additions(found, user, project, parts) {
   const { text } = parts;
   const has = (method) => found.methods.some((one) => one.method === method);
@@ -119,6 +130,9 @@ function additions(found, user, project, parts) {
   const offers = project.methods
     .filter(({ method }) => isProvider(method) && !has(method) && !isSuspended(method))
     .map(({ method }) => button(parts, text("connect.open", { name: parts.nameOf(method) }), ["openConnect", method]));
+  const phone = project.methods.some(({ method }) => method === "phone") && sendsTexts(project)
+    && !has("phone") && !isSuspended("phone") && !user?.mfaInfo?.length;
+  if (phone) offers.unshift(button(parts, text("phone.add"), ["openPhone", "add"]));
   const password = project.methods.some(({ method }) => method === "password") && user?.email && !has("password");
   if (password) offers.unshift(button(parts, text("password.add"), ["openPassword", "add"]));
   if (offers.length === 0) return [];

@@ -122,12 +122,21 @@ export async function prepareSignIn(purpose, fields) {
 
 // Prepares the page of a provider, whose answer links the provider to the account `user`.
 export function prepareProvider(method, user, apiKey, language) {
-  const state = randomText();
-  const parameters = new URLSearchParams({
-    apiKey, appName, authType: "linkViaRedirect", eventId: state, hl: language, providerId: method, redirectUrl: page,
-  });
-  const address = new URL(`__/auth/handler?${parameters}`, document.baseURI).href;
+  const { address, state } = handlerPage({ apiKey, authType: "linkViaRedirect", hl: language, providerId: method });
   return { address, record: { purpose: "link", state, method, user } };
+}
+
+// Prepares the page of a challenge. The token of its answer belongs to one text, which the account `user` asks for.
+export function prepareChallenge(user, apiKey, language) {
+  const { address, state } = handlerPage({ apiKey, authType: "verifyApp", hl: language });
+  return { address, record: { purpose: "text", state, user } };
+}
+
+// The address of the handler page that returns here, with the state of the return.
+function handlerPage(fields) {
+  const state = randomText();
+  const parameters = new URLSearchParams({ appName, eventId: state, redirectUrl: page, ...fields });
+  return { address: new URL(`__/auth/handler?${parameters}`, document.baseURI).href, state };
 }
 
 export function open({ address, record }) {

@@ -7,11 +7,11 @@
 // Opening the page changes nothing. Each change is a press, with the version that the person has seen (`If-Match`), and
 // with an Idempotency-Key. If the account changed meanwhile, the page shows the new state and reports it.
 
-import { build, fill, markBusy, offerLanguages, preferredLanguage } from "./common.js";
+import { build, dialable, digits, fill, markBusy, offerLanguages, preferredLanguage } from "./common.js";
 import { Merge } from "./account-merge.js";
 import * as sections from "./account-sections.js";
 import {
-  arrival, dropErrand, exchange, leave, onAnswer, open, pass, prepareProvider, prepareSignIn,
+  arrival, dropErrand, exchange, leave, onAnswer, open, pass, prepareChallenge, prepareProvider, prepareSignIn,
 } from "./account-tabs.js";
 import { Texts } from "./account-texts.js";
 import { call, claims, forget, Problem, randomText, remember, Session, speak, typeOf } from "./service.js";
@@ -207,6 +207,32 @@ const actions = {
     await finish("methods", "status.password");
   },
 
+  async sendCode() {
+    const number = dialable(byId("phone-field").value);
+    if (!/[0-9]/.test(number)) throw new Problem("missing-number");
+    if (!number.startsWith("+")) throw new Problem("country-missing");
+    view.data.number = number;
+    await requestCode();
+  },
+
+  sendAgain: () => requestCode(),
+
+  async savePhone() {
+    const code = digits(byId("code-field").value);
+    if (code.length < 6) throw new Problem("code-incomplete");
+    const { kind, sessionInfo } = view.data;
+    const operation = kind === "change" ? "UPDATE" : "LINK";
+    const body = { idToken: await session.idToken(), sessionInfo, code, operation };
+    const path = "v1/accounts:signInWithPhoneNumber";
+    const saved = await call("POST", path, { apiKey: project.apiKey, body }).catch((error) => {
+      throw codeProblems[error.type] ? new Problem(codeProblems[error.type]) : error;
+    });
+    if (saved.temporaryProof) throw new Problem("number-in-use");
+    session.adopt(saved);
+    keepSession(session);
+    await finish("methods", "status.connected", { method: "phone" });
+  },
+
   async restore() {
     const body = { password: byId("password-field").value };
     if (!body.password) throw new Problem("wrong-proof");
@@ -327,6 +353,29 @@ const actions = {
   retry: begin,
 };
 
+// The problems of a code that was sent to a number.
+const codeProblems = {
+  "code-unusable": "code-used",
+  "too-many-attempts": "too-many-codes",
+  "wrong-proof": "wrong-code",
+};
+
+// Asks for a text to the number of the step. Where the service wants a solved challenge, another tab gets its token.
+async function requestCode() {
+  if (project.textChallenge !== "required") return sendCode("none");
+  errand = prepareChallenge(user.localId, project.apiKey, texts.language);
+  open(errand);
+  waiting = "connect.waiting";
+}
+
+async function sendCode(recaptchaToken) {
+  const { kind, number, sessionInfo: earlier } = view.data;
+  const body = { phoneNumber: number, recaptchaToken };
+  const { sessionInfo } = await call("POST", "v1/accounts:sendVerificationCode", { apiKey: project.apiKey, body });
+  go("phoneCode", { kind, number, sessionInfo });
+  if (earlier) status = "status.texted";
+}
+
 // Actions of buttons in the sections, with what they are about.
 const itemActions = {
   openRemove: (method) => go("remove", { method }),
@@ -335,6 +384,11 @@ const itemActions = {
     if (await isOld("link-provider")) throw new Problem("insufficient-user-authentication");
     errand = prepareProvider(method, user.localId, project.apiKey, texts.language);
     go("connect", { method });
+  },
+
+  async openPhone(kind) {
+    if (await isOld("change-phone-number")) throw new Problem("insufficient-user-authentication");
+    go("phone", { kind });
   },
 
   openPassword: (kind) => go("password", { kind }),
@@ -479,6 +533,12 @@ const answers = {
     await preview();
   },
 
+  async text({ user: opener, event }) {
+    if (opener !== user.localId) throw new Problem("errand-of-other");
+    if (!event.recaptchaToken) throw new Problem("challenge-failed");
+    if (view.data.number) await sendCode(event.recaptchaToken);
+  },
+
   async link({ method, user: opener, event }) {
     if (opener !== user.localId) throw new Problem("errand-of-other");
     if (event.error) throw new Problem("provider-failed");
@@ -513,7 +573,10 @@ function act(name) {
 }
 
 function actOn(name, argument) {
-  const waits = name === "openConnect" ? { name: "connect", data: { method: argument } } : null;
+  const waits = {
+    openConnect: { name: "connect", data: { method: argument } },
+    openPhone: { name: "phone", data: { kind: argument } },
+  }[name];
   return run(() => itemActions[name](argument), waits);
 }
 
@@ -557,6 +620,9 @@ async function recover(error, waits) {
     if (session) end("session");
   } else if (type === "insufficient-user-authentication") {
     await offerSignIn(error, waits);
+  } else if (type === "number-in-use") {
+    // The code is used.
+    go("phone", { kind: view.data.kind });
   } else if (type === "precondition-failed" || type === "last-sign-in-method") {
     go("overview");
     focused = headingOf("methods");
@@ -600,6 +666,7 @@ function onlyNames(waits) {
 async function resume({ name, data }) {
   status = "status.signedIn";
   if (name === "connect") return itemActions.openConnect(data.method);
+  if (["phone", "phoneCode"].includes(name)) return itemActions.openPhone(data.kind);
   if (name === "other") return actions.openOther();
   if (name === "undo") return itemActions.openUndo(data.merge);
   if (name === "delete") return actions.openDelete();
@@ -645,10 +712,16 @@ function show() {
   if (problem) byId("problem").scrollIntoView({ block: "nearest" });
 }
 
+// The problems of the field of a step.
+const wrongFields = [
+  "code-incomplete", "country-missing", "invalid-phone-number", "missing-number", "number-in-use", "number-too-long",
+  "number-too-short", "region-disabled", "weak-password", "wrong-code", "wrong-confirmation", "wrong-proof",
+];
+
 function markField() {
   const field = byId("step").querySelector("input[aria-describedby]");
   if (!field) return;
-  const isWrong = ["problem.weak-password", "problem.wrong-proof", "problem.wrong-confirmation"].includes(problem);
+  const isWrong = wrongFields.includes(problem?.replace("problem.", ""));
   field.setAttribute("aria-invalid", isWrong);
   if (isWrong) field.focus();
 }
@@ -704,6 +777,7 @@ function text(name, more = {}) {
     method: () => texts.phraseOf(view.data.method),
     methods: () => texts.list(view.data.methods.map((method) => texts.phraseOf(method))),
     name: () => texts.nameOf(view.data.method),
+    number: () => view.data.number,
     others: () => texts.list(others().map((method) => texts.phraseOf(method))),
     reason: () => view.data.reason,
     sessions: () => texts.number(view.data.sessions),

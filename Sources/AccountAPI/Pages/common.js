@@ -71,6 +71,13 @@ export function digits(text) {
   return text.normalize("NFKC").replace(/[๐-๙]/g, (digit) => digit.charCodeAt(0) - 0x0e50).replace(/\D/g, "");
 }
 
+// A phone number as people type it, without separators. `00` stands for `+` in most countries.
+export function dialable(text) {
+  const number = digits(text);
+  if (text.normalize("NFKC").trim().startsWith("+")) return `+${number}`;
+  return number.startsWith("00") ? `+${number.slice(2)}` : number;
+}
+
 // A maximum length below this one is named: people reach it by accident.
 const longPassword = 100;
 

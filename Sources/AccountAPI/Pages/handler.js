@@ -111,7 +111,9 @@ async function begin(request) {
 }
 
 const isVerification = (request) => request.authType === "verifyApp";
-const isNative = (request) => request.authType === "signInWithRedirect" || isVerification(request);
+// Concord's own pages ask for a challenge too. They are no app.
+const isOwn = (request) => isVerification(request) && Boolean(request.redirectUrl) && !isApp(request);
+const isNative = (request) => request.authType === "signInWithRedirect" || (isVerification(request) && !isOwn(request));
 const isPopup = (request) => /^(signIn|link|reauth)ViaPopup$/.test(request.authType);
 const isReauthentication = (request) => /^reauthVia(Popup|Redirect)$/.test(request.authType);
 const isRedirect = (request) => /^(signIn|link|reauth)ViaRedirect$/.test(request.authType);
@@ -124,10 +126,24 @@ function check(request, isAuthorized) {
     }
     return;
   }
+  if (isOwn(request)) {
+    // The token is for this service, so it stays on this origin.
+    if (!request.appName) throw new Failure("bad-request", "auth/argument-error");
+    if (!isHere(request.redirectUrl)) throw new Failure("unauthorized-domain", "auth/unauthorized-domain");
+    return;
+  }
   if (!isPopup(request) && !isRedirect(request)) throw new Failure("bad-request", "auth/argument-error");
   if (!request.appName || !request.redirectUrl) throw new Failure("bad-request", "auth/argument-error");
   if (!isAuthorized) throw new Failure("unauthorized-domain", "auth/unauthorized-domain");
   if (isPopup(request) && !window.opener) throw new Failure("no-receiver", "auth/popup-blocked");
+}
+
+function isHere(address) {
+  try {
+    return new URL(address).origin === location.origin;
+  } catch {
+    return false;
+  }
 }
 
 function parameters(text) {

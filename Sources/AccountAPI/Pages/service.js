@@ -18,6 +18,7 @@ const namespace = "urn:concord:problem:";
 // One name for each failure: the type of a problem of Concord's own routes, or one of these for a code of the
 // compatible API. Other codes get their own name in lower case with hyphens.
 const names = {
+  CAPTCHA_CHECK_FAILED: "challenge-failed",
   CREDENTIAL_TOO_OLD_LOGIN_AGAIN: "insufficient-user-authentication",
   EMAIL_NOT_FOUND: "wrong-password",
   EXPIRED_OOB_CODE: "code-unusable",
@@ -36,11 +37,18 @@ const names = {
   OPERATION_NOT_ALLOWED: "provider-disabled",
   QUOTA_EXCEEDED: "too-many-attempts",
   RESET_PASSWORD_EXCEED_LIMIT: "too-many-mails",
-  SESSION_EXPIRED: "code-unusable",
+  SESSION_EXPIRED: "code-expired",
   TOKEN_EXPIRED: "invalid-session",
   TOO_MANY_ATTEMPTS_TRY_LATER: "too-many-attempts",
   USER_DISABLED: "user-disabled",
   USER_NOT_FOUND: "invalid-session",
+};
+
+// Failures that the compatible API names by a code and a text.
+const namesByText = {
+  "INVALID_PHONE_NUMBER : TOO_LONG": "number-too-long",
+  "INVALID_PHONE_NUMBER : TOO_SHORT": "number-too-short",
+  "OPERATION_NOT_ALLOWED : SMS unable to be sent until this region enabled by the app developer.": "region-disabled",
 };
 
 let language = "en";
@@ -133,9 +141,11 @@ function failure(content, response) {
   const type = String(content.type ?? "");
   if (type.startsWith(namespace)) return new Problem(type.slice(namespace.length), content, wait);
   if (response.status >= 500) return new Problem("unavailable", content, wait);
-  const [code] = String(content.error?.message ?? "").split(" : ");
+  const message = String(content.error?.message ?? "");
+  const [code] = message.split(" : ");
   if (!/^[A-Z_]+$/.test(code)) return new Problem("internal-error", content, wait);
-  return new Problem(names[code] ?? code.toLowerCase().replaceAll("_", "-"), content.error, wait);
+  const known = namesByText[message] ?? names[code];
+  return new Problem(known ?? code.toLowerCase().replaceAll("_", "-"), content.error, wait);
 }
 
 // An Idempotency-Key, or another value that nobody guesses. `randomUUID` would need HTTPS.

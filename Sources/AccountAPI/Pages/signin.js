@@ -7,19 +7,19 @@
 // Before the person has proven anything, every address gets the same words. Only this browser's own storage names the
 // method used last, and only a device token gets the methods of an account without a mail.
 //
-// The app gets the session by a one-time code (ADR 0121). The ID token is never stored. While the browser is at a
-// provider's page, the session storage has the request of the app and the handles that wait for the sign-in, but no
-// token of a session and no secret of a mail.
+// The app gets the session by a one-time code (ADR 0121). The ID token is never stored. While the browser is at the page
+// of a provider or of a challenge, the session storage has the request of the app and the handles that wait for the
+// sign-in, but no token of a session and no secret of a mail.
 
-import { app, build, digits, fill, markBusy, offerLanguages, preferredLanguage, rules, spaced } from "./common.js";
+import { app, build, dialable, digits, fill, markBusy, offerLanguages, preferredLanguage, rules, spaced } from "./common.js";
 import {
-  account, accounts, accountTripKey, call, challengeOf, forget, Problem, randomText, remember, Session, speak, typeOf,
+  account, accounts, accountTripKey, call, challengeOf, claims, forget, Problem, randomText, remember, Session, speak, typeOf,
 } from "./service.js";
 
 const { languages, names, strings } = await (await fetch(new URL("signin.json", import.meta.url))).json();
 
 const appName = "signin";
-// Session storage: this page's request while the browser is at a provider.
+// Session storage: this page's request while the browser is at a provider or a challenge.
 const tripKey = "concord:signin";
 // Local storage: the app's request while a mail is on its way, for the tab that the mail opens, and for how long.
 const mailedKey = "concord:signin:mailed";
@@ -32,16 +32,22 @@ const stoppers = ["conflict-closed", "conflict-expired", "conflict-unknown", "si
 // The field that a problem is about, or the fields of which a step has one.
 const fields = {
   "code-incomplete": "code-field",
+  "country-missing": "phone-field",
   "invalid-email": ["email-field", "other-field"],
+  "invalid-phone-number": "phone-field",
+  "missing-number": "phone-field",
   "missing-password": "password-field",
+  "number-too-long": "phone-field",
+  "number-too-short": "phone-field",
+  "region-disabled": "phone-field",
   "weak-password": "password-field",
   "wrong-password": "password-field",
   "wrong-proof": "code-field",
 };
 // The members of the state that a new sign-in does not need.
 const ofOneSignIn = [
-  "code", "conflict", "ended", "factor", "first", "key", "linking", "lookup", "mailed", "only", "refreshToken", "signUp",
-  "trip", "way", "ways",
+  "code", "conflict", "ended", "factor", "first", "key", "linking", "lookup", "mailed", "only", "phone", "refreshToken",
+  "signUp", "trip", "way", "ways",
 ];
 
 let kept = history.state ?? {};
@@ -49,8 +55,6 @@ let language = "en";
 // The project, as the page shows it; null before it is read.
 let project = null;
 let policy = null;
-// True if this page can send codes to phones.
-let sendsMessages = false;
 let session = null;
 // The return to the app: null if it sent none; `isForeign` if the project does not authorize its page.
 let destination = null;
@@ -146,7 +150,7 @@ function isOwn(address) {
 function firstStep() {
   if (kept.signUp) return "arrivedSignUp";
   if (kept.lookup || (kept.way && kept.email)) return "arrived";
-  if (!kept.isReauthentication || !kept.email) return "start";
+  if (!kept.isReauthentication || !(kept.email || kept.allowed)) return "start";
   if (!kept.allowed) return "ways";
   // Only names of methods, because the page shows them.
   const isKnown = (method) => isOffered(method) || Object.hasOwn(names, method) || `method.${method}` in strings.en;
@@ -169,7 +173,7 @@ async function openSignUp() {
   keep({ email, signUp: { ...kept.signUp, providerId }, step: "confirmCode" });
 }
 
-// The answer of a provider's page, if this tab asked for one.
+// The answer of a provider's page or of a challenge, if this tab asked for one.
 function takeTrip() {
   let trip = null;
   let event = null;
@@ -278,6 +282,35 @@ const actions = {
 
   // Sends the person to the page of a provider.
   provider: openProvider,
+
+  // Asks for the number. Only the first step may lead to a new account: elsewhere the person has one already.
+  async phone() {
+    if (shown !== "phoneCode") keep({ phone: { opens: shown !== "start" } });
+    keep({ step: "phone" });
+  },
+
+  async sendCode() {
+    const number = dialable(valueOf("phone-field"));
+    if (!/[0-9]/.test(number)) throw new Problem("missing-number");
+    keep({ phone: { ...kept.phone, number, sessionInfo: undefined } });
+    if (!number.startsWith("+")) throw new Problem("country-missing");
+    await sendText("phoneCode");
+  },
+
+  sendAgain: () => sendText("phoneCode"),
+
+  async signInByNumber() {
+    const { sessionInfo } = kept.phone;
+    const code = readShortCode();
+    const operation = createsByNumber() ? "SIGN_UP_OR_IN" : "REAUTH";
+    const body = { ...forSession(), sessionInfo, code, operation, pendingToken: waitingConflict() };
+    const answer = await compatible("accounts:signInWithPhoneNumber", body).catch((error) => {
+      throw error.details?.message === "USER_NOT_FOUND" ? new Problem("unknown-number") : error;
+    });
+    // The account may have no address, or another one than the person has entered.
+    const email = claims(answer.idToken).email ?? null;
+    await finish(answer, "phone", { email, number: answer.phoneNumber, linked: answer.linkedProviderId });
+  },
 
   async signIn() {
     const body = { ...forSession(), proofToken: kept.ways.proofToken, way: "signIn", pendingToken: waitingConflict() };
@@ -392,24 +425,18 @@ const actions = {
   },
 
   async chooseFactor(factor) {
-    const chosen = { ...kept.factor, factor, sessionInfo: undefined };
-    if (factor.phoneInfo) {
-      const { phoneResponseInfo } = await compatible("accounts/mfaSignIn:start", {
-        mfaPendingCredential: kept.factor.pending,
-        mfaEnrollmentId: factor.mfaEnrollmentId,
-        // Services that verify apps offer no message here (`sendsMessages`).
-        phoneSignInInfo: { recaptchaToken: "none" },
-      }, "v2");
-      chosen.sessionInfo = phoneResponseInfo.sessionInfo;
-    }
-    keep({ factor: chosen });
+    // A code that is on its way works until the next one is sent.
+    const isAgain = factor.phoneInfo && factor.mfaEnrollmentId === kept.factor.factor?.mfaEnrollmentId;
+    keep({ factor: { ...kept.factor, factor, sessionInfo: isAgain ? kept.factor.sessionInfo : undefined } });
+    if (factor.phoneInfo) await sendText("factor");
     shown = null;
   },
 
+  sendFactorAgain: () => actions.chooseFactor(kept.factor.factor),
+
   async finishFactor() {
     const { pending, factor, sessionInfo, method, more } = kept.factor;
-    const code = digits(valueOf("code-field"));
-    if (code.length < 6) throw new Problem("code-incomplete");
+    const code = readShortCode();
     const proof = sessionInfo
       ? { phoneVerificationInfo: { sessionInfo, code } }
       : { totpVerificationInfo: { verificationCode: code } };
@@ -434,6 +461,7 @@ const actions = {
     keep({ email });
     if (isOffered(method) && isProvider(method)) return openProvider(method);
     if (method === "password" && isOffered(method)) return keep({ step: "ways", only: "password" });
+    if (method === "phone" && offersPhone()) return choose(method);
     await openWays(email);
   },
 
@@ -493,6 +521,13 @@ function readCode() {
   return code;
 }
 
+// The code of a text or of an authenticator app.
+function readShortCode() {
+  const code = digits(valueOf("code-field"));
+  if (code.length < 6) throw new Problem("code-incomplete");
+  return code;
+}
+
 // With the token of this device, the methods of the account. Otherwise the same step for every address.
 async function openWays(email) {
   const deviceToken = account(email)?.deviceToken;
@@ -539,6 +574,7 @@ async function choose(way) {
   const { ways } = kept;
   if (isProvider(way)) return openProvider(way);
   if (way === "password") return keep({ step: "ways", only: "password" });
+  if (way === "phone") return keep({ phone: { opens: true }, step: "phone" });
   if (way === "setPassword" && ways?.proofToken) {
     const body = { proofToken: ways.proofToken, way: "setPassword" };
     const { oobCode } = await call("POST", "concord/v1/lookup:continue", { body });
@@ -555,28 +591,31 @@ const others = new Set(["emailLink", "methods", "password", "phone", "setPasswor
 const isProvider = (method) => !others.has(method);
 const isOffered = (method) => project.methods.some((offered) => offered.method === method);
 
+// True if this page can ask for texts.
+const sendsTexts = () => ["none", "required"].includes(project.textChallenge);
+const offersPhone = () => isOffered("phone") && sendsTexts();
+
 // Providers
 
-// Goes to the page of a provider in this tab. The session storage has what the page needs on return.
 function openProvider(providerId) {
+  const { email, isReauthentication } = kept;
+  const hint = email ? { customParameters: JSON.stringify({ login_hint: email }) } : {};
+  const authType = isReauthentication ? "reauthViaRedirect" : "signInViaRedirect";
+  return openHandler({ authType, providerId, ...hint }, { trip: { providerId } });
+}
+
+// Goes to the handler page in this tab. The session storage has what this page needs on return.
+function openHandler(fields, more) {
   const { app, email, isReauthentication, allowed, linking } = kept;
   const id = randomText();
-  const state = { app, email, isReauthentication, allowed, linking, language: kept.language, trip: { providerId } };
+  const state = { app, email, isReauthentication, allowed, linking, language: kept.language, ...more };
   try {
     sessionStorage.setItem(tripKey, JSON.stringify({ id, kept: state }));
   } catch {
     throw new Problem("no-storage");
   }
-  const hint = email ? { customParameters: JSON.stringify({ login_hint: email }) } : {};
   const parameters = new URLSearchParams({
-    apiKey: project.apiKey,
-    appName,
-    authType: isReauthentication ? "reauthViaRedirect" : "signInViaRedirect",
-    eventId: id,
-    hl: language,
-    providerId,
-    redirectUrl: page,
-    ...hint,
+    apiKey: project.apiKey, appName, eventId: id, hl: language, redirectUrl: page, ...fields,
   });
   location.assign(new URL(`__/auth/handler?${parameters}`, document.baseURI));
   // The page stays busy until it is gone.
@@ -584,7 +623,8 @@ function openProvider(providerId) {
 }
 
 async function finishTrip(event) {
-  const { providerId } = kept.trip;
+  const { providerId, sender } = kept.trip;
+  if (sender) return finishChallenge(event, sender);
   keep({ trip: undefined, step: firstStep() });
   if (event.error) {
     throw new Problem(event.error.code === "auth/operation-not-allowed" ? "provider-disabled" : "provider-failed");
@@ -637,6 +677,49 @@ function identityProblem(message) {
   return type ?? "identity-in-use";
 }
 
+// Texts
+
+// Each text needs its own token of a solved challenge. The handler page gets one, and leads back here.
+function sendText(name) {
+  if (project.textChallenge !== "required") return senders[name]("none");
+  const { step, phone, factor } = kept;
+  return openHandler({ authType: "verifyApp" }, { step, phone, factor, trip: { sender: name } });
+}
+
+async function finishChallenge(event, name) {
+  keep({ trip: undefined });
+  if (!event.recaptchaToken) throw new Problem("challenge-failed");
+  await senders[name](event.recaptchaToken);
+}
+
+// The requests for texts, by the step that takes the code.
+const senders = {
+  async phoneCode(recaptchaToken) {
+    const { number, sessionInfo: earlier } = kept.phone;
+    const { sessionInfo } = await compatible("accounts:sendVerificationCode", { phoneNumber: number, recaptchaToken });
+    keep({ phone: { ...kept.phone, sessionInfo }, step: "phoneCode" });
+    if (!earlier) return;
+    status = "status.texted";
+    shown = null;
+  },
+
+  async factor(recaptchaToken) {
+    const { pending, factor, sessionInfo: earlier } = kept.factor;
+    const { phoneResponseInfo } = await compatible("accounts/mfaSignIn:start", {
+      mfaPendingCredential: pending,
+      mfaEnrollmentId: factor.mfaEnrollmentId,
+      phoneSignInInfo: { recaptchaToken },
+    }, "v2");
+    keep({ factor: { ...kept.factor, sessionInfo: phoneResponseInfo.sessionInfo } });
+    if (earlier) status = "status.texted";
+  },
+};
+
+// True if a number without an account gets one.
+function createsByNumber() {
+  return project.signUp.allowed && !kept.phone.opens && !kept.linking && !kept.isReauthentication;
+}
+
 // Linking
 
 const waitingConflict = () => (kept.linking?.kind === "conflict" ? kept.linking.token : undefined);
@@ -674,22 +757,24 @@ async function linkWaiting(ended) {
 
 // The end
 
-// Takes the answer to a sign-in. `more`: email, linked (a provider), suspended (methods).
+// Takes the answer to a sign-in. `more`: email (null for an account without one), number, linked (a provider), suspended
+// (methods).
 async function finish(answer, method, more = {}) {
   if (answer.mfaPendingCredential) {
     const factors = answer.mfaInfo ?? [];
     const factor = factors.find((one) => one.totpInfo) ?? factors[0];
     return keep({ factor: { pending: answer.mfaPendingCredential, factors, factor, method, more }, step: "factor" });
   }
-  const email = more.email ?? answer.email ?? kept.email;
+  const email = more.email === null ? null : more.email ?? answer.email ?? kept.email;
   const opened = new Session(project.apiKey, answer);
-  if (kept.isReauthentication && kept.email && email && email.toLowerCase() !== kept.email.toLowerCase()) {
+  const isOther = email !== undefined && email?.toLowerCase() !== kept.email?.toLowerCase();
+  if (kept.isReauthentication && kept.email && isOther) {
     await opened.end().catch(() => {});
     throw new Problem("other-account");
   }
   session = opened;
   if (email) remember({ email, method, deviceToken: answer.deviceToken });
-  const ended = { email, linked: more.linked, suspended: more.suspended };
+  const ended = { email, number: more.number, linked: more.linked, suspended: more.suspended };
   const isLinked = await linkWaiting(ended);
   if (!isLinked) return;
   clear({ ended, refreshToken: session.refreshToken, step: "done" });
@@ -800,10 +885,6 @@ async function prepare(step) {
   if (["register", "signUp", "newPassword"].includes(step)) {
     policy ??= await call("GET", "v2/passwordPolicy", { apiKey: project.apiKey });
   }
-  if (step === "factor" && kept.factor.factors.some((factor) => factor.phoneInfo)) {
-    const { concordChallenge } = await call("GET", "v1/recaptchaParams", { apiKey: project.apiKey });
-    sendsMessages = Boolean(concordChallenge) && !concordChallenge.scriptUrl;
-  }
   if (step === "done") await findDestination();
 }
 
@@ -837,6 +918,8 @@ function built(name) {
   for (const field of view.querySelectorAll("[data-value]")) field.value = kept[field.dataset.value] ?? "";
   const email = view.querySelector("#email-field");
   if (email) email.value = kept.email ?? "";
+  const phone = view.querySelector("#phone-field");
+  if (phone) phone.value = kept.phone?.number ?? "";
   if (name === "ways" && !conditions.password()) view.querySelector("form button").classList.add("primary");
   // A remembered account comes first.
   if (name === "start" && conditions.known()) view.querySelector("form .primary").classList.remove("primary");
@@ -848,7 +931,7 @@ const proven = () => Boolean(kept.ways?.proofToken);
 const factorsElse = () => kept.factor.factors.filter((factor) => {
   const isChosen = factor.mfaEnrollmentId === kept.factor.factor?.mfaEnrollmentId;
   const isShown = isChosen && (factor.totpInfo || kept.factor.sessionInfo);
-  return !isShown && (factor.totpInfo || sendsMessages);
+  return !isShown && (factor.totpInfo || sendsTexts());
 });
 
 // The optional parts of a step, by the name of `data-if`.
@@ -872,10 +955,11 @@ const conditions = {
   lastUsed: () => Boolean(kept.ways.lastUsed),
   limited: () => Boolean(kept.isReauthentication && kept.allowed),
   linked: () => Boolean(kept.ended?.linked),
-  named: () => Boolean(kept.ended ? kept.ended.email : kept.email),
+  named: () => Boolean(kept.ended ? kept.ended.email ?? kept.ended.number : kept.email),
+  newByNumber: createsByNumber,
   none: () => usable().length === 0,
   password: () => isOffered("password") || kept.only === "password",
-  providers: () => providers().length > 0 && !kept.only,
+  providers: () => (providers().length > 0 || offersPhone()) && !kept.only,
   remembered: () => Boolean(kept.ended?.email && account(kept.ended.email)),
   replacing: () => kept.conflict.replaced?.length > 0,
   returning: () => Boolean(kept.app) && !destination?.isForeign,
@@ -916,8 +1000,9 @@ function usable() {
   const { methods, lastUsed, offersPassword, signsIn } = kept.ways;
   const ordered = [...methods].sort((one, other) => (other.method === lastUsed) - (one.method === lastUsed));
   const buttons = ordered.filter(({ works }) => works).flatMap(({ method }) => {
-    if (method === "password") return isOffered(method) ? [["methods.password", "choose", method]] : [];
-    if (method === "emailLink") return proven() ? [] : [["methods.mail", "choose", method]];
+    if (method === "phone") return offersPhone() ? [["phone", "choose", method]] : [];
+    if (method === "password") return kept.email && isOffered(method) ? [["methods.password", "choose", method]] : [];
+    if (method === "emailLink") return proven() || !kept.email ? [] : [["methods.mail", "choose", method]];
     return isProvider(method) && isOffered(method) ? [["provider", "choose", method]] : [];
   });
   if (!proven()) return buttons;
@@ -932,11 +1017,13 @@ function usable() {
 // The methods of the account that do not work on this page, and the reason of each.
 function blocked() {
   return kept.ways.methods.flatMap(({ method, works, obstacle, restorableUntil }) => {
-    if (works) return method === "phone" || (isProvider(method) && !isOffered(method)) ? [[method, "blocked.app"]] : [];
+    if (works) return isElsewhere(method) ? [[method, "blocked.app"]] : [];
     if (restorableUntil) return [[method, "blocked.suspended", restorableUntil]];
     return [[method, obstacle === "not-enabled" ? "blocked.not-enabled" : "blocked.other"]];
   });
 }
+
+const isElsewhere = (method) => (method === "phone" ? !offersPhone() : isProvider(method) && !isOffered(method));
 
 // The buttons for the link of a mail: the named method first.
 function arrival() {
@@ -973,9 +1060,12 @@ const lists = {
     return item(nameOf(method), ...(isNew ? [labelled("link.new", "")] : []));
   }),
   methods: () => buttons(usable()),
-  providers: () => providers().map((method) => {
-    return button(text("provider", { provider: nameOf(method) }), null, false, "provider", method);
-  }),
+  providers: () => [
+    ...(offersPhone() ? [button(text("phone"), null, false, "phone")] : []),
+    ...providers().map((method) => {
+      return button(text("provider", { provider: nameOf(method) }), null, false, "provider", method);
+    }),
+  ],
   suspended: () => kept.ended.suspended.map(({ method }) => item(struck(method))),
   suspending: () => suspending().map(({ method }) => item(nameOf(method), labelled("link.off", "off"))),
 };
@@ -1039,7 +1129,8 @@ function say() {
 function text(name, values = {}) {
   const places = {
     app: () => app ?? strings[language].app,
-    email: () => values.email ?? kept.ended?.email ?? kept.email ?? "",
+    email: () => values.email ?? kept.ended?.email ?? kept.ended?.number ?? kept.email ?? "",
+    number: () => values.number ?? kept.phone?.number ?? "",
     mailed: () => kept.mailed.join(` ${strings[language].and} `),
     method: () => nameOf(kept.ways.lastUsed),
     provider: () => values.provider ?? nameOf(currentProvider()),

@@ -19,6 +19,7 @@ extension Route {
                 writer.field("allowed", policy.allowsClientSignUp)
                 writer.field("requires", policy.signUpRequiresMailbox ? "mailbox" : "none")
             }
+            writer.field("textChallenge", operations.apps.textChallenge.rawValue)
         }
     }
 }

@@ -64,6 +64,13 @@ package struct AppVerifiers: Sendable {
         self.acceptsUnverified = acceptsUnverified
     }
 
+    /// The proof that Concord's own pages need before they may ask for a text.
+    package var textChallenge: TextChallenge {
+        if acceptsUnverified { return .none }
+        guard recaptcha != nil else { return .unavailable }
+        return challenge == nil ? .none : .required
+    }
+
     /// True if browsers have no challenge.
     package var needsAssessments: Bool { assessmentKeys != nil && recaptcha == nil }
 
@@ -106,6 +113,16 @@ package struct AppVerifiers: Sendable {
         guard let verifier else { return denial }
         return try await verifier.isGenuine(request) ? nil : denial
     }
+}
+
+/// The proof that a request for a text from one of Concord's own pages needs. Raw values are those of the wire.
+package enum TextChallenge: String, Sendable, Hashable, CaseIterable {
+    /// Any request is accepted.
+    case none
+    /// The token of a solved challenge.
+    case required
+    /// Only apps can prove themselves, so the pages offer no texts.
+    case unavailable
 }
 
 /// Development only: SDKs send made-up tokens to an emulator.
