@@ -140,6 +140,18 @@ struct PhoneSignInTests {
         }
     }
 
+    @Test func `N2: a session cannot be confirmed with the number of another account`() async throws {
+        try await TestAPI.with { api async throws in
+            let owner = try await api.signInByPhone(number).json
+            let ada = try await api.signUp("ada@example.com")
+            let answer = try await api.signInByPhone(number, idToken: ada["idToken"], operation: "REAUTH")
+            #expect(answer.errorMessage == "USER_NOT_FOUND")
+            #expect(answer.json["temporaryProof"] == nil)
+            let again = try await api.signInByPhone(number, operation: "REAUTH").json
+            #expect(again["localId"] == owner["localId"])
+        }
+    }
+
     @Test func `N8 to N10: linking another account's number returns a proof that signs in to that account once`()
         async throws
     {

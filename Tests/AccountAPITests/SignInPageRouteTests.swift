@@ -23,6 +23,7 @@ import Testing
             let names = answer["methods"]?.array?.compactMap { $0["method"]?.string } ?? []
             #expect(names.starts(with: ["password", "emailLink", "phone", "google.com", "apple.com"]), "\(names)")
             #expect(answer["signUp"] == ["allowed": true, "requires": "none"])
+            #expect(answer["textChallenge"] == "none")
         }
     }
 

@@ -38,6 +38,25 @@ struct RecaptchaTests {
         )
     }
 
+    @Test
+    func `pages need a challenge where one is configured, and ask for no text where only apps can prove themselves`() {
+        let challenge = AppChallenge(siteKey: "key", scriptURL: "https://challenge.example/api.js", origins: [])
+        let keys = AssessmentKeys(project: "p", web: "key", iOS: nil, android: nil)
+        let verifier = DevelopmentAppVerifier()
+        let expected: [(AppVerifiers, TextChallenge)] = [
+            (AppVerifiers(), .unavailable),
+            (AppVerifiers(assessments: verifier, assessmentKeys: keys), .unavailable),
+            (AppVerifiers(pushes: verifier, pushTopics: ["com.example.app"]), .unavailable),
+            (AppVerifiers(recaptcha: verifier, challenge: challenge), .required),
+            (AppVerifiers(recaptcha: verifier, challenge: challenge, assessmentKeys: keys), .required),
+            // Development accepts any token.
+            (AppVerifiers(recaptcha: verifier), .none),
+            (AppVerifiers(acceptsUnverified: true), .none),
+            (AppVerifiers(recaptcha: verifier, challenge: challenge, acceptsUnverified: true), .none),
+        ]
+        for (apps, needed) in expected { #expect(apps.textChallenge == needed, "\(apps)") }
+    }
+
     @Test func `the token of a solved challenge is accepted once`() async throws {
         try await Self.with { request, server in
             let isFirst = server.requests.count { $0.form["response"] == request.form["response"] } == 1

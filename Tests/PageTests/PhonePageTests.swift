@@ -2,6 +2,8 @@ import AccountTestSupport
 import Foundation
 import JSON
 import NIOHTTP1
+import Postgres
+import Subprocess
 import Testing
 
 /// `/signin` and `/account` for people with a phone number, in a real browser. Development wants no challenge, so the

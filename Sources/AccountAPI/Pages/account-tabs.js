@@ -142,7 +142,10 @@ function handlerPage(fields) {
 export function open({ address, record }) {
   // The other tab gets a copy of the session storage as it is now, so the record is stored afterwards.
   remove(errandKey);
-  if (!window.open(address, "_blank")) throw new Problem("tab-blocked");
+  const tab = window.open(address, "_blank");
+  if (!tab) throw new Problem("tab-blocked");
+  // The page of a challenge runs a third party's script on this origin. It must not reach the session of this tab.
+  tab.opener = null;
   store(errandKey, record);
 }
 

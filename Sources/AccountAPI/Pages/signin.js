@@ -7,9 +7,10 @@
 // Before the person has proven anything, every address gets the same words. Only this browser's own storage names the
 // method used last, and only a device token gets the methods of an account without a mail.
 //
-// The app gets the session by a one-time code (ADR 0121). The ID token is never stored. While the browser is at the page
-// of a provider or of a challenge, the session storage has the request of the app and the handles that wait for the
-// sign-in, but no token of a session and no secret of a mail.
+// The app gets the session by a one-time code (ADR 0121). The ID token is never stored. While the browser is at a
+// provider's page, the session storage has the request of the app and the handles that wait for the sign-in, but no
+// token of a session and no secret of a mail. While it is at the page of a challenge, whose script is a third party's,
+// the session storage has only the id of the trip.
 
 import { app, build, dialable, digits, fill, markBusy, offerLanguages, preferredLanguage, rules, spaced } from "./common.js";
 import {
@@ -174,21 +175,35 @@ async function openSignUp() {
 }
 
 // The answer of a provider's page or of a challenge, if this tab asked for one.
-function takeTrip() {
+async function takeTrip() {
+  const eventKey = `firebase:redirectEvent:${project.apiKey}:${appName}`;
   let trip = null;
   let event = null;
   try {
     trip = JSON.parse(sessionStorage.getItem(tripKey));
-    sessionStorage.removeItem(tripKey);
-    const key = `firebase:redirectEvent:${project.apiKey}:${appName}`;
-    event = JSON.parse(sessionStorage.getItem(key));
-    sessionStorage.removeItem(key);
+    event = JSON.parse(sessionStorage.getItem(eventKey));
   } catch {
     // The person has disabled storage: there is no answer.
   }
-  if (!trip || !event || trip.id !== event.eventId) return null;
-  keep(trip.kept);
+  const isAnswer = Boolean(trip && event) && trip.id === event.eventId;
+  const isHere = isAnswer && (trip.kept || kept.trip?.id === trip.id);
+  if (isAnswer && !isHere) await goBack();
+  try {
+    sessionStorage.removeItem(tripKey);
+    sessionStorage.removeItem(eventKey);
+  } catch {
+    // Nothing is stored.
+  }
+  if (!isHere) return null;
+  if (trip.kept) keep(trip.kept);
   return event;
+}
+
+// Goes back to the history entry from which the challenge began: its state has what waits for the token.
+async function goBack() {
+  history.back();
+  // The page stays busy until it is gone.
+  await new Promise((resolve) => setTimeout(resolve, 10_000));
 }
 
 // Returns the address of the app's page, or of the page of the account.
@@ -598,19 +613,18 @@ const offersPhone = () => isOffered("phone") && sendsTexts();
 // Providers
 
 function openProvider(providerId) {
-  const { email, isReauthentication } = kept;
+  const { app, email, isReauthentication, allowed, linking } = kept;
+  const state = { app, email, isReauthentication, allowed, linking, language: kept.language, trip: { providerId } };
   const hint = email ? { customParameters: JSON.stringify({ login_hint: email }) } : {};
   const authType = isReauthentication ? "reauthViaRedirect" : "signInViaRedirect";
-  return openHandler({ authType, providerId, ...hint }, { trip: { providerId } });
+  return openHandler({ authType, providerId, ...hint }, { id: randomText(), kept: state });
 }
 
-// Goes to the handler page in this tab. The session storage has what this page needs on return.
-function openHandler(fields, more) {
-  const { app, email, isReauthentication, allowed, linking } = kept;
-  const id = randomText();
-  const state = { app, email, isReauthentication, allowed, linking, language: kept.language, ...more };
+// Goes to the handler page in this tab. The session storage has `trip`, which this page needs on return.
+function openHandler(fields, trip) {
+  const { id } = trip;
   try {
-    sessionStorage.setItem(tripKey, JSON.stringify({ id, kept: state }));
+    sessionStorage.setItem(tripKey, JSON.stringify(trip));
   } catch {
     throw new Problem("no-storage");
   }
@@ -682,8 +696,9 @@ function identityProblem(message) {
 // Each text needs its own token of a solved challenge. The handler page gets one, and leads back here.
 function sendText(name) {
   if (project.textChallenge !== "required") return senders[name]("none");
-  const { step, phone, factor } = kept;
-  return openHandler({ authType: "verifyApp" }, { step, phone, factor, trip: { sender: name } });
+  const id = randomText();
+  keep({ trip: { id, sender: name } });
+  return openHandler({ authType: "verifyApp" }, { id });
 }
 
 async function finishChallenge(event, name) {
@@ -1164,7 +1179,7 @@ function nameOf(method) {
 async function load() {
   project ??= await call("GET", "concord/v1/signIn");
   project.apiKey ??= "any";
-  const event = takeTrip();
+  const event = await takeTrip();
   speakIn();
   if (event) return finishTrip(event);
   if (kept.step) return;
