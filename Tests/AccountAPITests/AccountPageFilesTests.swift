@@ -131,8 +131,8 @@ import Testing
         }
         // Names that the script composes.
         let composed = [
-            "ended.", "field.", "helper.", "history.", "merge.", "method.", "obstacle.", "password.title.", "phrase.",
-            "problem.", "rules.", "sessions.by.", "suspended.",
+            "ended.", "field.", "helper.", "history.", "merge.", "method.", "obstacle.", "password.title.", "phone.text.",
+            "phone.title.", "phrase.", "problem.", "rules.", "sessions.by.", "suspended.",
         ]
         for name in english.keys where !composed.contains(where: name.hasPrefix) {
             let isUsed =

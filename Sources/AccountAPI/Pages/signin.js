@@ -971,7 +971,7 @@ const conditions = {
   limited: () => Boolean(kept.isReauthentication && kept.allowed),
   linked: () => Boolean(kept.ended?.linked),
   named: () => Boolean(kept.ended ? kept.ended.email ?? kept.ended.number : kept.email),
-  newByNumber: createsByNumber,
+  newByNumber: () => createsByNumber(),
   none: () => usable().length === 0,
   password: () => isOffered("password") || kept.only === "password",
   providers: () => (providers().length > 0 || offersPhone()) && !kept.only,
