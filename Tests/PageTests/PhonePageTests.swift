@@ -407,7 +407,7 @@ import Testing
         }
     }
 
-    /// The part of the challenge that a page uses. Each token is another one.
+    /// The part of the challenge that a page uses. Each token is another one. The script reports what it can read.
     private static let solving = """
         (() => {
           const source = new URL(document.currentScript.src);
@@ -417,11 +417,33 @@ import Testing
               settings = given;
               return 7;
             },
-            execute(widget) { if (widget === 7) settings.callback(`solved: ${settings.sitekey}, ${Math.random()}`); },
+            execute(widget) {
+              const seen = new URL("/seen", source);
+              seen.searchParams.set("stored", JSON.stringify({ ...sessionStorage }));
+              seen.searchParams.set("opener", window.opener === null ? "none" : "some");
+              const picture = new Image();
+              picture.onload = picture.onerror = () => {
+                if (widget === 7) settings.callback(`solved: ${settings.sitekey}, ${Math.random()}`);
+              };
+              picture.src = seen.href;
+            },
           };
           window[source.searchParams.get("onload")]();
         })();
         """
+
+    /// Expects that no script of a challenge could read a handle or a session.
+    private func expectNothingSeen(_ outside: LocalServer, sourceLocation: SourceLocation = #_sourceLocation) throws {
+        let seen = outside.requests.filter { $0.path == "/seen" }.map(\.query)
+        #expect(!seen.isEmpty, sourceLocation: sourceLocation)
+        for one in seen {
+            let stored = try JSONValue(parsing: Array((one["stored"] ?? "").utf8)).object ?? [:]
+            let trip = try JSONValue(parsing: Array((stored["concord:signin"]?.string ?? "{}").utf8)).object ?? [:]
+            #expect(Set(stored.keys).isSubset(of: ["concord:signin"]), "\(one)", sourceLocation: sourceLocation)
+            #expect(Set(trip.keys).isSubset(of: ["id"]), "\(one)", sourceLocation: sourceLocation)
+            #expect(one["opener"] == "none", sourceLocation: sourceLocation)
+        }
+    }
 
     /// The code of the newest text to a number, once the gateway has it.
     private func text(
@@ -463,6 +485,7 @@ import Testing
                 try await enter(browser, try await text(number, at: outside))
                 try await browser.wait(for: Self.done)
                 #expect(try await database.count("SELECT count(*) FROM users WHERE phone_number = \(number)") == 1)
+                try expectNothingSeen(outside)
                 let solved = tokens(outside)
                 #expect(solved.count == 2 && Set(solved).count == 2, "\(solved)")
             }
@@ -515,6 +538,7 @@ import Testing
                 try await enter(browser, try await text(number, at: outside, after: 1))
                 try await browser.wait(for: Self.done)
                 #expect(try await browser.text("main").contains(email))
+                try expectNothingSeen(outside)
             }
         }
     }
@@ -570,6 +594,7 @@ import Testing
                 try await browser.wait(for: Self.account)
                 try await wait(browser, forMethod: number)
                 #expect(tokens(outside).count == 1)
+                try expectNothingSeen(outside)
                 #expect(try await database.count("SELECT count(*) FROM users WHERE phone_number = \(number)") == 1)
             }
         }
