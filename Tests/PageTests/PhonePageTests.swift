@@ -305,6 +305,8 @@ import Testing
             try await browser.wait(for: Self.account)
             try await wait(browser, forMethod: next)
             #expect(try await owner(next)["localId"]?.string == id)
+            // This browser stays one device in the list.
+            try await browser.wait(until: "document.querySelectorAll('[data-section=sessions] li').length === 1")
             #expect(try await owner(number) == .null)
         }
     }

@@ -222,7 +222,8 @@ const actions = {
     if (code.length < 6) throw new Problem("code-incomplete");
     const { kind, sessionInfo } = view.data;
     const operation = kind === "change" ? "UPDATE" : "LINK";
-    const body = { idToken: await session.idToken(), sessionInfo, code, operation };
+    const idToken = await session.idToken();
+    const body = { idToken, sessionInfo, code, operation };
     const path = "v1/accounts:signInWithPhoneNumber";
     const saved = await call("POST", path, { apiKey: project.apiKey, body }).catch((error) => {
       throw codeProblems[error.type] ? new Problem(codeProblems[error.type]) : error;
@@ -230,6 +231,9 @@ const actions = {
     if (saved.temporaryProof) throw new Problem("number-in-use");
     session.adopt(saved);
     keepSession(session);
+    // The answer has another session, and the list of devices must not show this one twice.
+    const { concord } = claims(idToken);
+    await session.call("DELETE", own(`account/sessions/${concord.session}`), { key: randomText() }).catch(() => {});
     await finish("methods", "status.connected", { method: "phone" });
   },
 
