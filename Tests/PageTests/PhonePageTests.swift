@@ -409,25 +409,33 @@ import Testing
         }
     }
 
-    /// The part of the challenge that a page uses. Each token is another one. The script reports what it can read.
+    /// The part of the challenge that a page uses. Each token is another one. Its frame adds an entry to the history, and
+    /// the script reports what it can read.
     private static let solving = """
         (() => {
           const source = new URL(document.currentScript.src);
+          const frame = document.createElement("iframe");
           let settings;
+          const solve = () => {
+            const seen = new URL("/seen", source);
+            seen.searchParams.set("stored", JSON.stringify({ ...sessionStorage }));
+            seen.searchParams.set("opener", window.opener === null ? "none" : "some");
+            const picture = new Image();
+            picture.onload = picture.onerror = () => settings.callback(`solved: ${settings.sitekey}, ${Math.random()}`);
+            picture.src = seen.href;
+          };
           window.grecaptcha = {
             render(place, given) {
               settings = given;
               return 7;
             },
             execute(widget) {
-              const seen = new URL("/seen", source);
-              seen.searchParams.set("stored", JSON.stringify({ ...sessionStorage }));
-              seen.searchParams.set("opener", window.opener === null ? "none" : "some");
-              const picture = new Image();
-              picture.onload = picture.onerror = () => {
-                if (widget === 7) settings.callback(`solved: ${settings.sitekey}, ${Math.random()}`);
+              frame.onload = () => {
+                frame.onload = solve;
+                frame.contentWindow.location = new URL("/frame?second", source).href;
               };
-              picture.src = seen.href;
+              frame.src = new URL("/frame?first", source).href;
+              if (widget === 7) document.body.append(frame);
             },
           };
           window[source.searchParams.get("onload")]();

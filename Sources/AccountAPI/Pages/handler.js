@@ -14,6 +14,8 @@ const callTimeout = 15_000;
 const receiptTimeout = 3_000;
 
 const query = new URLSearchParams(location.search);
+// Frames of a challenge may add entries to the history.
+const entriesAtStart = history.length;
 // The requester of the sign-in, once it is authorized to receive the result.
 let receiver = null;
 const strings = await (await fetch(new URL("handler.json", import.meta.url))).json();
@@ -161,6 +163,8 @@ function parameters(text) {
 // script.
 async function verify(request) {
   if (!location.pathname.endsWith("/challenge")) return location.replace(`challenge${location.search}`);
+  // A repetition would only return here: the requesting page did not go back far enough.
+  if (isOwn(request) && isDelivered(request)) return history.back();
   const { concordChallenge, recaptchaSiteKey } = await call("GET", "v1/recaptchaParams", { key: request.apiKey });
   if (!concordChallenge) throw new Failure("challenge", "auth/operation-not-allowed");
   const { scriptUrl } = concordChallenge;
@@ -215,6 +219,8 @@ async function deliver(request, outcome) {
     postBody: null,
     ...outcome,
   };
+  // The requesting page goes back to its entry.
+  if (isOwn(request)) event.addedEntries = history.length - entriesAtStart;
   if (isNative(request)) {
     const address = appAddress(request, event);
     // Some browsers open another app only after a click.
@@ -226,9 +232,16 @@ async function deliver(request, outcome) {
     window.close();
   } else {
     // The frame in the app's page, of this origin, finds it here.
-    sessionStorage.setItem(`firebase:redirectEvent:${request.apiKey}:${request.appName}`, JSON.stringify(event));
+    sessionStorage.setItem(eventKey(request), JSON.stringify(event));
     location.replace(request.redirectUrl);
   }
+}
+
+const eventKey = ({ apiKey, appName }) => `firebase:redirectEvent:${apiKey}:${appName}`;
+
+// True if the answer to the request waits for its page already.
+function isDelivered(request) {
+  return JSON.parse(sessionStorage.getItem(eventKey(request)) ?? "null")?.eventId === request.eventId;
 }
 
 // Sends the answer to Concord's frame in the page that opened this window. The browser delivers the message to this
@@ -306,6 +319,10 @@ async function fail(error) {
   }
 }
 
+// A stored page would not run again.
+addEventListener("pageshow", ({ persisted }) => {
+  if (persisted) location.reload();
+});
 document.getElementById("host").textContent = location.host;
 say("busy");
 // If a provider posts its answer, the server redirects here with the answer after the `#`.

@@ -12,9 +12,12 @@
 // token of a session and no secret of a mail. While it is at the page of a challenge, whose script is a third party's,
 // the session storage has only the id of the trip.
 
-import { app, build, dialable, digits, fill, markBusy, offerLanguages, preferredLanguage, rules, spaced } from "./common.js";
 import {
-  account, accounts, accountTripKey, call, challengeOf, claims, forget, Problem, randomText, remember, Session, speak, typeOf,
+  app, build, dialable, digits, fill, markBusy, offerLanguages, preferredLanguage, rules, spaced,
+} from "./common.js";
+import {
+  account, accounts, accountTripKey, call, challengeOf, claims, forget, Problem, randomText, remember, Session, speak,
+  typeOf,
 } from "./service.js";
 
 const { languages, names, strings } = await (await fetch(new URL("signin.json", import.meta.url))).json();
@@ -187,7 +190,7 @@ async function takeTrip() {
   }
   const isAnswer = Boolean(trip && event) && trip.id === event.eventId;
   const isHere = isAnswer && (trip.kept || kept.trip?.id === trip.id);
-  if (isAnswer && !isHere) await goBack();
+  if (isAnswer && !isHere) await goBack(1 + (event.addedEntries ?? 0));
   try {
     sessionStorage.removeItem(tripKey);
     sessionStorage.removeItem(eventKey);
@@ -200,8 +203,8 @@ async function takeTrip() {
 }
 
 // Goes back to the history entry from which the challenge began: its state has what waits for the token.
-async function goBack() {
-  history.back();
+async function goBack(entries) {
+  history.go(-entries);
   // The page stays busy until it is gone.
   await new Promise((resolve) => setTimeout(resolve, 10_000));
 }
