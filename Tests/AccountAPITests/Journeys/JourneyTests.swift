@@ -7,9 +7,10 @@ import Testing
 /// Each run takes the first 200 journeys of the seed. `JOURNEYS=10000` takes all.
 struct JourneyTests {
     private static let seed: UInt64 = 28
+    private static let usualCount = 200
 
     private static var count: Int {
-        ProcessInfo.processInfo.environment["JOURNEYS"].flatMap { Int($0) } ?? 200
+        ProcessInfo.processInfo.environment["JOURNEYS"].flatMap { Int($0) } ?? usualCount
     }
 
     @Test func `a seed gives the same journeys, and they meet every door with every set of methods on every device`() {
@@ -22,8 +23,14 @@ struct JourneyTests {
     }
 
     @Test func `journeys with an unmodified app and no other help are counted`() async throws {
-        let outcomes = try await Self.run(Today.self)
-        #expect(outcomes.count == Self.count)
+        let tally = JourneyTally(try await Self.run(Today.self))
+        #expect(tally.count == Self.count)
+        #expect(tally.lockOuts == 0 && tally.broughtProviders == 0)
+        guard Self.count == Self.usualCount else { return }
+        #expect(tally.withinTwoSteps == 54)
+        #expect(tally.later == 104)
+        #expect(tally.duplicates == 74)
+        #expect(tally.lostMethods == 35)
     }
 
     @Test func `99 of 100 people reach their account within two steps of a wrong door`() async throws {
@@ -33,6 +40,13 @@ struct JourneyTests {
         #expect(tally.duplicates == 0)
         #expect(tally.lockOuts == 0)
         #expect(tally.linkedProviders == tally.broughtProviders)
+        #expect(tally.broughtProviders * 100 >= tally.count * 15)
+        // The first proof of the address suspends earlier methods. The person can restore them.
+        #expect(tally.lostMethods * 100 <= tally.count * 2)
+        guard Self.count == Self.usualCount else { return }
+        #expect(tally.withinTwoSteps == 200)
+        #expect(tally.broughtProviders == 53)
+        #expect(tally.lostMethods == 4)
     }
 
     /// Runs the journeys and prints their table.
