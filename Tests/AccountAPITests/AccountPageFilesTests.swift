@@ -20,6 +20,14 @@ import Testing
         return all.mapValues { ($0.object ?? [:]).compactMapValues(\.string) }
     }
 
+    private static let ownScripts = ["account", "account-merge", "account-sections", "account-tabs", "account-texts"]
+        .map { "/account/\($0).js" }
+
+    private func pageStrings() async throws -> PageStrings {
+        let scripts = Self.ownScripts + ["/account/service.js", "/account/common.js"]
+        return try await PageStrings("/account", strings: "/account/account.json", scripts: scripts)
+    }
+
     @Test func `every file has the policy of a page, and names no other host`() async throws {
         #expect(files.count == 12)
         for served in files {
@@ -96,24 +104,11 @@ import Testing
         }
     }
 
-    @Test func `every obstacle, reason, field and outcome has a text`() async throws {
-        let english = try #require(try await strings()["en"])
-        for obstacle in MethodObstacle.allCases { #expect(english["obstacle.\(obstacle.rawValue)"] != nil) }
-        for reason in QuarantineReason.allCases { #expect(english["suspended.\(reason.rawValue)"] != nil) }
-        for field in MergeField.fixed { #expect(english["field.\(field.name)"] != nil, "\(field)") }
-        for reason in MergeAbortReason.allCases { #expect(english["problem.aborted-\(reason.rawValue)"] != nil) }
-        for method in ["emailLink", "password", "phone"] {
-            #expect(english["method.\(method)"] != nil && english["phrase.\(method)"] != nil)
-        }
-    }
-
     @Test func `every text of the page is used, and every used text exists`() async throws {
         let english = try #require(try await strings()["en"])
         let page = try await file("/account").text
         var script = ""
-        for name in ["account.js", "account-merge.js", "account-sections.js", "account-tabs.js", "account-texts.js"] {
-            script += try await file("/account/\(name)").text
-        }
+        for name in Self.ownScripts { script += try await file(name).text }
         for match in page.matches(of: #/data-text="([^"{]+)"/#) {
             #expect(english[String(match.output.1)] != nil, "\(match.output.1)")
         }
@@ -129,16 +124,52 @@ import Testing
         for match in script.matches(of: #/"((?:status|problem)\.[a-zA-Z.-]+)"/#) where !match.output.1.hasSuffix(".") {
             #expect(english[String(match.output.1)] != nil, "\(match.output.1)")
         }
-        // Names that the script composes.
-        let composed = [
-            "ended.", "field.", "helper.", "history.", "merge.", "method.", "obstacle.", "password.title.", "phone.text.",
-            "phone.title.", "phrase.", "problem.", "rules.", "sessions.by.", "suspended.",
-        ]
-        for name in english.keys where !composed.contains(where: name.hasPrefix) {
-            let isUsed =
-                page.contains("\"\(name)\"") || script.contains("\"\(name)\"") || script.contains("#own.\(name)")
-            #expect(isUsed, "\(name) is not used")
+        let all = try await pageStrings()
+        let ends = script.matches(of: #/\bend\("(\w+)"/#).map { "ended.\($0.output.1)" }
+        let helpers = script.matches(of: #/go\("helper", \{ state: "(\w+)"/#).map { "helper.\($0.output.1)" }
+        #expect(ends.count > 3 && helpers.count == 3)
+        let history = HistoryKind.allCases.map { "history.\($0.rawValue)" }
+        var composed = PageStrings.methods.union(PageStrings.methods.map { $0.replacing("method.", with: "phrase.") })
+        composed.formUnion(all.passwordRules)
+        composed.formUnion((ends + helpers).flatMap { [$0, "\($0).title"] })
+        composed.formUnion(history)
+        composed.formUnion(MergeField.fixed.map { "field.\($0.name)" })
+        composed.formUnion(MethodObstacle.allCases.map { "obstacle.\($0.rawValue)" })
+        composed.formUnion(QuarantineReason.allCases.map { "suspended.\($0.rawValue)" })
+        composed.formUnion(["merge.moves", "merge.stays", "password.title.add", "password.title.change"])
+        composed.formUnion(["phone.text.add", "phone.text.change", "phone.title.add", "phone.title.change"])
+        // A session by an email link has the provider `password` too.
+        composed.formUnion(["anonymous", "custom", "password"].map { "sessions.by.\($0)" })
+        all.expectUsed(composed: composed, optional: Set(history.map { "\($0).method" }))
+    }
+
+    @Test func `every problem has a text, and every text of a problem can be shown`() async throws {
+        let all = try await pageStrings()
+        let aborted = Set(MergeAbortReason.allCases.map { "aborted-\($0.rawValue)" })
+        let refusals = Set(MergeRefusal.allCases.map(\.rawValue) + ["already-merging"]).map { "merge-refused.\($0)" }
+        for name in all.problems.subtracting(aborted).subtracting(refusals) {
+            #expect(all.canOccur(name), "\(name)")
         }
+        #expect(aborted.subtracting(all.problems) == [])
+        // A newer sign-in is asked for instead.
+        #expect(all.thrown.subtracting(all.problems) == ["insufficient-user-authentication"])
+        // The page prevents these refusals, or they have a type of their own. They would get the text of any refusal.
+        #expect(
+            Set(refusals).subtracting(all.problems) == [
+                "merge-refused.account-not-found", "merge-refused.needs-administrator", "merge-refused.same-account",
+                "merge-refused.second-factor-repeated", "merge-refused.second-factor-required",
+                "merge-refused.session-ended", "merge-refused.sign-in-again", "merge-refused.unknown-choice",
+            ]
+        )
+        // The page calls no route that answers these, or shows another step. They would get the text of `refused`.
+        #expect(
+            PageStrings.types.subtracting(all.problems) == [
+                "conflict-closed", "conflict-expired", "conflict-unknown", "content-too-large", "foreign-page",
+                "idempotency-key-reused", "insufficient-user-authentication", "invalid-policy", "invalid-session",
+                "malformed-request", "proof-expired", "proof-not-offered", "proof-required", "proof-stale",
+                "too-many-mails", "users-locked-out",
+            ]
+        )
     }
 
     @Test func `every known provider has a name`() async throws {

@@ -135,13 +135,17 @@ import Testing
         for match in page.matches(of: #/data-text="([^"{]+)"/#) {
             #expect(english[String(match.output.1)] != nil, "\(match.output.1)")
         }
-        // Names that are put together: kinds, methods, and problems, of which the one before this asks.
-        let composed = ["start.", "method.", "problem.", "restore."]
-        for name in english.keys where !composed.contains(where: name.hasPrefix) {
-            let places = [
-                page.contains("\"\(name)\""), script.contains("\"\(name)\""), script.contains("[language].\(name)"),
-            ]
-            #expect(places.contains(true), "\(name) is not used")
+        let scripts = ["page.js", "common.js"].map { "/conflict/\($0)" }
+        let all = try await PageStrings("/conflict", strings: "/conflict/strings.json", scripts: scripts)
+        let kinds = try OpenAPIDocument().root["components"]?["schemas"]?["Conflict"]?["properties"]?["kind"]?["enum"]
+        let starts = (kinds?.array ?? []).compactMap { $0.string.map { "start.\($0)" } }
+        let restorations = MethodRestoration.allCases.map { "restore.\($0.rawValue)" }
+        all.expectUsed(composed: PageStrings.methods.union(starts).union(restorations))
+        for name in all.problems {
+            let parts = name.split(separator: ".", maxSplits: 1).map(String.init)
+            #expect(all.canOccur(parts[0]), "\(name)")
+            for part in parts.dropFirst() { #expect(script.contains("\n  async \(part)("), "\(name)") }
         }
+        #expect(all.thrown.subtracting(all.problems) == [])
     }
 }

@@ -19,6 +19,11 @@ import Testing
         return all.mapValues { ($0.object ?? [:]).compactMapValues(\.string) }
     }
 
+    private func pageStrings() async throws -> PageStrings {
+        let scripts = ["signin.js", "service.js", "common.js"].map { "/signin/\($0)" }
+        return try await PageStrings("/signin", strings: "/signin/signin.json", scripts: scripts)
+    }
+
     @Test func `every file has its media type and a content security policy with only what the page needs`()
         async throws
     {
@@ -97,14 +102,32 @@ import Testing
             let name = String(match.output.1)
             #expect(script.contains("async \(name)(") || script.contains("\n  \(name)"), "\(name)")
         }
-        // Names that the script puts together.
-        let composed = ["method.", "problem.", "rules.", "signUp."]
-        for name in english.keys where !composed.contains(where: name.hasPrefix) {
-            let places = [
-                page.contains("\"\(name)\""), script.contains("\"\(name)\""), script.contains("[language].\(name)"),
-            ]
-            #expect(places.contains(true), "\(name) is not used")
+        let all = try await pageStrings()
+        let ends: Set = ["signUp.password", "signUp.create", "signUp.link", "signUp.taken"]
+        let buttons: Set = ["signUp.do.create", "signUp.do.link"]
+        all.expectUsed(composed: PageStrings.methods.union(all.passwordRules).union(ends).union(buttons))
+    }
+
+    @Test func `every problem has a text, and every text of a problem can be shown`() async throws {
+        let all = try await pageStrings()
+        for name in all.problems {
+            let parts = name.split(separator: ".", maxSplits: 1).map(String.init)
+            #expect(all.canOccur(parts[0]), "\(name)")
+            // A text may be that of one action, or name the time at which the person can try again.
+            guard let part = parts.dropFirst().first, part != "at" else { continue }
+            #expect(all.script.contains("  async \(part)("), "\(name)")
         }
+        // Without a challenge, there is no account page to lead to.
+        #expect(all.thrown.subtracting(all.problems) == ["insecure-page"])
+        #expect(Set(all.typesOfCodes.values).subtracting(all.problems) == [])
+        // The page calls no route that answers these. They would get the text of `refused`.
+        #expect(
+            PageStrings.types.subtracting(all.problems) == [
+                "choices-needed", "content-too-large", "foreign-page", "idempotency-key-reused", "invalid-policy",
+                "last-sign-in-method", "later-changes", "malformed-request", "merge-closed", "merge-refused",
+                "not-found", "precondition-failed", "users-locked-out",
+            ]
+        )
     }
 
     @Test func `every known provider has a name`() async throws {

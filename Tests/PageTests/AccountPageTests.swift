@@ -282,9 +282,9 @@ import Testing
 
     // MARK: Methods
 
-    @Test func `a suspended password is restored, a method is removed, and the last one stays`() async throws {
+    /// The owner of an address, after the first sign-in by a link has suspended the password of an earlier sign-up.
+    private func ownerOfSuspendedPassword(_ email: String) async throws -> Person {
         let server = try Self.server
-        let email = "suspended@example.com"
         let stranger = try await Person(email)
         _ = try await server.send(
             .POST,
@@ -297,6 +297,11 @@ import Testing
         let path = "/v1/accounts:signInWithEmailLink?key=any"
         let owner = try Person(email, of: try await server.send(.POST, path, proof).json)
         #expect(owner.id == stranger.id)
+        return owner
+    }
+
+    @Test func `a suspended password is restored, a method is removed, and the last one stays`() async throws {
+        let owner = try await ownerOfSuspendedPassword("suspended@example.com")
         try await Browser.run { browser in
             try await enter(browser, as: owner)
             try await wait(browser, "methods", shows: "Suspended")
@@ -321,6 +326,28 @@ import Testing
             try await wait(browser, "methods", shows: "You can no longer sign in with an email link.")
             #expect(try await section(browser, "methods").contains("Remove Password") == false)
             #expect(try await owner.again().methods() == ["password"])
+        }
+    }
+
+    @Test func `a suspended password is deleted after a confirmation, and cannot be restored`() async throws {
+        let owner = try await ownerOfSuspendedPassword("discard@example.com")
+        try await Browser.run { browser in
+            try await enter(browser, as: owner)
+            try await wait(browser, "methods", shows: "Suspended")
+            try await browser.press("Delete Password")
+            try await browser.wait(for: "Delete this suspended method?")
+            #expect(try await browser.text("main").contains("You will no longer be able to restore it: Password."))
+            try await browser.expectReadable("account-21-discard")
+            try await browser.press("Cancel")
+            try await browser.wait(for: Self.overview)
+            try await wait(browser, "methods", shows: "Suspended")
+            try await browser.press("Delete Password")
+            try await browser.wait(for: "Delete this suspended method?")
+            try await browser.press("Delete")
+            try await wait(browser, "methods", shows: "The suspended sign-in method was deleted: Password.")
+            #expect(try await section(browser, "methods").contains("Restore Password") == false)
+            #expect(try await section(browser, "methods").contains("Suspended") == false)
+            #expect(try await browser.focused == "How you sign in")
         }
     }
 
@@ -453,6 +480,10 @@ import Testing
             try await browser.press("Change the password")
             try await browser.wait(for: "Choose a new password")
             #expect(try await browser.text("#password-hint") == "At least 6 characters")
+            try await browser.press("Show password")
+            #expect(try await browser.value("document.getElementById('password-field').type") == "text")
+            try await browser.press("Show password")
+            #expect(try await browser.value("document.getElementById('password-field').type") == "password")
             try await fill(browser, "password-field", "short")
             try await problem(browser, contains: "does not meet the requirements")
             #expect(
@@ -546,6 +577,22 @@ import Testing
         }
     }
 
+    @Test func `a long list of sessions has more pages`() async throws {
+        let person = try await Person("sessions@example.com")
+        for _ in 0..<52 { _ = try await person.again() }
+        try await Browser.run { browser in
+            try await enter(browser, as: person)
+            let count = "document.querySelector('[data-section=sessions] ul').children.length"
+            try await browser.wait(until: "\(count) === 50 && \(Browser.isIdle)")
+            try await browser.press("Show more")
+            try await browser.wait(until: "\(count) > 50 && \(Browser.isIdle)")
+            #expect(try await browser.value("document.activeElement.matches('li:nth-child(51)')") == true)
+            #expect(try await section(browser, "sessions").contains("Show more") == false)
+            let current = try await section(browser, "sessions").matches(of: /this device/)
+            #expect(current.count == 1)
+        }
+    }
+
     @Test func `a section that cannot be read fails alone, and can be read again`() async throws {
         let person = try await Person("half@example.com")
         try await Browser.run { browser in
@@ -580,6 +627,10 @@ import Testing
             try await browser.wait(for: "Merge another account")
             try await browser.expectReadable("account-13-other")
             try await browser.press("Sign in to the other account")
+            let window = try #require(try await browser.windows().first)
+            try await browser.inPopup(of: window) {
+                try await browser.wait(until: "history.state?.except?.email === 'one@example.com'")
+            }
             try await signInElsewhere(browser, as: one.again())
             try await problem(browser, contains: "Sign in to the other one.")
 
@@ -634,6 +685,98 @@ import Testing
             try await browser.press("Merge")
             try await browser.wait(for: "The accounts are merged")
             #expect(try await browser.text("main").contains("Sign in again."))
+        }
+    }
+
+    /// Opens the preview of a merge of the account on the screen with that of `two`.
+    private func openMerge(_ browser: Browser, with two: Person) async throws {
+        try await browser.press("Merge another account")
+        try await browser.wait(for: "Merge another account")
+        try await browser.press("Sign in to the other account")
+        try await signInElsewhere(browser, as: two)
+        try await browser.wait(for: "Merge these accounts?")
+        for field in ["email", "password"] {
+            try await browser.run("document.getElementById('choice-\(field)-survivor').click()")
+        }
+        let isChosen = "document.querySelectorAll('[data-choices] input:checked').length >= 2"
+        try await browser.wait(until: isChosen)
+    }
+
+    /// Has the page get `answers`, the last of which repeats, in place of the answers to a merge and to its reads.
+    private func answer(_ browser: Browser, _ answers: JSONValue) async throws {
+        try await browser.run(
+            """
+            const send = window.fetch;
+            const answers = \(answers.text);
+            window.fetch = (address, request) => {
+              const isRead = /\\/merges\\/[^/]+$/.test(new URL(address).pathname);
+              const isMerge = String(address).endsWith("/merges") && !String(request.body).includes("validateOnly");
+              if (request.method === "GET" ? !isRead : !isMerge) return send(address, request);
+              const next = answers.length > 1 ? answers.shift() : answers[0];
+              return Promise.resolve(new Response(JSON.stringify(next)));
+            };
+            """
+        )
+    }
+
+    @Test func `a sign-in to the other account that is too old for a merge is repeated, by that account alone`()
+        async throws
+    {
+        let (one, two) = (try await Person("ninth@example.com"), try await Person("tenth@example.com"))
+        let third = try await Person("eleventh@example.com")
+        try await Browser.run { browser in
+            try await enter(browser, as: one)
+            try await browser.press("Merge another account")
+            try await browser.wait(for: "Merge another account")
+            try await two.age()
+            try await browser.press("Sign in to the other account")
+            try await signInElsewhere(browser, as: two)
+            try await browser.wait(for: "Sign in again")
+            #expect(try await browser.text("main").contains("The sign-in to tenth@example.com is too old for a merge."))
+            try await browser.expectReadable("account-22-recent")
+
+            try await browser.press("Sign in again")
+            try await signInElsewhere(browser, as: third)
+            try await problem(browser, contains: "not part of this merge. Sign in to tenth@example.com.")
+            let list = "/concord/v1/account/sessions"
+            let left = try await Self.server.send(.GET, list, bearer: third.again().idToken).json
+            #expect(left["sessions"]?.array?.count == 1, "\(left.text)")
+
+            try await browser.press("Sign in again")
+            try await signInElsewhere(browser, as: two.again())
+            try await browser.wait(for: "Merge these accounts?")
+            #expect(try await browser.text("main").contains("The account of ninth@example.com stays."))
+        }
+    }
+
+    @Test func `a merge that the app stops changes nothing, and the page reports it`() async throws {
+        let (one, two) = (try await Person("twelfth@example.com"), try await Person("thirteenth@example.com"))
+        try await Browser.run { browser in
+            try await enter(browser, as: one)
+            try await openMerge(browser, with: two)
+            let waits: JSONValue = ["id": "m", "state": "prepared", "answerUntil": "2999-01-01T00:00:00Z"]
+            try await answer(browser, [waits, waits, ["id": "m", "state": "aborted", "abortReason": "vetoed"]])
+            try await browser.press("Merge")
+            let waiting = "document.querySelector('[data-waiting]')?.innerText"
+            try await browser.wait(until: "\(waiting)?.includes('is asked whether it can merge')")
+            try await problem(browser, contains: "cannot merge its data of these accounts, so nothing was merged.")
+            #expect(try await browser.text("h1") == "Merge these accounts?")
+            #expect(try await [one.again().id, two.again().id] == [one.id, two.id])
+        }
+    }
+
+    @Test func `a merge that the app has not answered in time waits, and the page says so`() async throws {
+        let (one, two) = (try await Person("fourteenth@example.com"), try await Person("fifteenth@example.com"))
+        try await Browser.run { browser in
+            try await enter(browser, as: one)
+            try await openMerge(browser, with: two)
+            try await answer(browser, [["id": "m", "state": "prepared", "answerUntil": "2020-01-01T00:00:00Z"]])
+            try await browser.press("Merge")
+            try await browser.wait(for: "The app has to agree")
+            try await browser.expectReadable("account-23-asked")
+            try await browser.press("Back to your account")
+            try await browser.wait(for: Self.overview)
+            #expect(try await one.again().id == one.id)
         }
     }
 

@@ -116,7 +116,7 @@ import Testing
         try await Browser.run { browser in
             try await browser.open(page(declined, at: try Self.app))
             try await browser.wait(for: "Is this account yours?")
-            try await browser.press("This wasn’t me")
+            try await browser.press("This was not me")
             try await browser.wait(for: "Nothing was connected")
             #expect(try await links(browser) == [.string(try Self.app + "?concordConflict=declined&state=a%26b")])
             try await browser.screenshot("11-declined-back")
@@ -217,7 +217,7 @@ import Testing
                 try await browser.wait(for: "Is this account yours?")
                 #expect(try await conflict.read().json["return"] == nil, "\(app)")
             }
-            try await browser.press("This wasn’t me")
+            try await browser.press("This was not me")
             try await browser.wait(for: "Nothing was connected")
             #expect(try await links(browser) == [])
             #expect(try await browser.text("main").contains("You can close this page."))

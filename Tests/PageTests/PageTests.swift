@@ -285,7 +285,7 @@ import Testing
             try await Browser.run { phone in
                 try await phone.open(try await conflict.mail().link)
                 try await phone.wait(for: "Connect GitHub to your account?")
-                try await phone.press("No, this wasn’t me")
+                try await phone.press("No, this was not me")
                 try await phone.wait(for: "Nothing was connected")
                 try await phone.screenshotEverywhere("conflict-8-declined")
             }

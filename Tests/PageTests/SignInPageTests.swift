@@ -246,9 +246,12 @@ import Testing
             try await problem(browser, contains: "The address or the password is wrong.")
             try await browser.run("document.querySelector('summary').click()")
             try await browser.expectReadable("signin-28-unsure")
-            try await fill(browser, "other-field", "nonsense")
-            try await browser.press("Email both addresses")
-            try await problem(browser, contains: "email address")
+            for wrong in ["", "nonsense", other.uppercased()] {
+                try await fill(browser, "other-field", wrong)
+                try await browser.press("Email both addresses")
+                try await problem(browser, contains: "Enter the other email address")
+            }
+            #expect(try await mails(email, "LOOKUP").isEmpty, "no address gets a mail alone")
             try await fill(browser, "other-field", email)
             try await browser.press("Email both addresses")
             try await browser.wait(for: "Check your email")
@@ -258,6 +261,45 @@ import Testing
             try await browser.press("Sign in with this email")
             try await browser.wait(for: Self.done)
             #expect(try await account(other) == .null)
+        }
+    }
+
+    @Test
+    func `a sign-in to another account offers the one that is signed in neither first nor at all, and refuses it`()
+        async throws
+    {
+        let (email, other) = ("signed-in-already@gmail.com", "other-of-two@example.com")
+        let id = try #require(try await signUpWithGoogle(email)["localId"]?.string)
+        try await signUp(other)
+        let fragment = try "\(Self.backToApp)&except=\(id)&exceptEmail=\(email)"
+        try await Browser.run { browser in
+            try await open(browser)
+            let known: JSONValue = [["email": .string(email), "method": "google.com"]]
+            let stored = JSONValue.string(known.text).text
+            try await browser.run("localStorage.setItem('concord:accounts', \(stored))")
+            try await openAgain(browser, fragment)
+            #expect(try await browser.text("main").contains("Sign in to your other account here."))
+            #expect(try await browser.value("document.querySelector('.accounts')") == .null)
+            try await browser.expectReadable("signin-29-other-account")
+
+            let refusal = "You are signed in to this account already. Sign in to the other one."
+            try await fill(browser, "email-field", email.uppercased())
+            try await browser.press("Continue")
+            try await problem(browser, contains: refusal)
+            #expect(try await browser.text("h1") == Self.start)
+
+            // Only the sign-in shows which account a provider's answer enters. Its session ends.
+            try await browser.press("Continue with Google")
+            try await consent(browser, "google-\(email)", email: email)
+            try await browser.wait(for: Self.start)
+            try await problem(browser, contains: refusal)
+            #expect(try await browser.value("history.state.refreshToken ?? null") == .null)
+            #expect(try await browser.value("document.querySelector('.accounts')") == .null)
+
+            try await identify(browser, other)
+            try await signIn(browser)
+            try await browser.wait(for: Self.done)
+            #expect(try await browser.text("main").contains(other))
         }
     }
 
@@ -405,20 +447,54 @@ import Testing
         }
     }
 
+    /// Signs in by a password. The answer arrives after `script` has led to another visit of this tab, which the event
+    /// reports, and while the page of the sign-in still runs.
+    private func signIn(_ browser: Browser, interruptedBy script: String, _ event: String) async throws {
+        try await fill(browser, "password-field", Self.password)
+        try await browser.run(
+            """
+            window.isLeft = true;
+            const send = window.fetch;
+            window.fetch = async (address, request) => {
+              const answer = await send(address, request);
+              if (!String(address).includes("signInWithPassword")) return answer;
+              const text = await answer.text();
+              const { ok, status, headers } = answer;
+              const hasLeft = new Promise((resolve) => addEventListener("\(event)", resolve));
+              \(script);
+              await hasLeft;
+              return { ok, status, headers, text: async () => text };
+            };
+            """
+        )
+        try await browser.press("Sign in")
+        try await browser.wait(until: "!window.isLeft && document.querySelector('h1') && \(Browser.isIdle)")
+    }
+
+    @Test func `going back during a sign-in gives its session to no earlier app`() async throws {
+        let email = "went-back@example.com"
+        try await signUp(email)
+        try await Browser.run { browser in
+            try await open(browser, "continueUrl=https%3A%2F%2Fevil.example%2F")
+            try await browser.run("location.hash = '\(try Self.backToApp)'")
+            try await browser.wait(until: "history.state.app.state === 's' && \(Browser.isIdle)")
+            try await identify(browser, email)
+            try await signIn(browser, interruptedBy: "history.back()", "popstate")
+            #expect(try await browser.text("h1") == Self.start)
+            #expect(try await browser.value("history.state.app.continueUrl") == "https://evil.example/")
+            #expect(try await browser.value("history.state.refreshToken ?? null") == .null)
+        }
+    }
+
     @Test func `a link that opens during a sign-in gets neither its session nor its app`() async throws {
         let email = "interrupted@example.com"
         try await signUp(email)
         try await Browser.run { browser in
             try await open(browser)
             try await identify(browser, email)
-            try await fill(browser, "password-field", Self.password)
-            try await browser.run(
-                """
-                [...document.querySelectorAll("button")].find((button) => button.textContent === "Sign in").click();
-                location.hash = "email=other%40example.com&continueUrl=https%3A%2F%2Fevil.example%2F";
-                """
-            )
-            try await browser.wait(until: "document.getElementById('email-field')?.value === 'other@example.com'")
+            let link = "location.hash = 'email=other%40example.com&continueUrl=https%3A%2F%2Fevil.example%2F'"
+            try await signIn(browser, interruptedBy: link, "hashchange")
+            #expect(try await browser.value("document.getElementById('email-field')?.value") == "other@example.com")
             #expect(try await browser.value("history.state.refreshToken ?? null") == .null)
             #expect(try await browser.value("history.state.app.continueUrl") == "https://evil.example/")
             try await browser.reload()

@@ -21,7 +21,7 @@ const { languages, names, strings } = await (await fetch(new URL("account.json",
 // Seconds that a sign-in must still count as recent before the person leaves for another page.
 const recencyMargin = 120;
 // The steps and sections that a link to this page can name behind the `#`.
-const entrances = { history: "history", methods: "methods", notMe: "notMe", sessions: "sessions" };
+const entrances = ["history", "methods", "notMe", "sessions"];
 
 let kept = history.state ?? {};
 const texts = new Texts(
@@ -266,7 +266,8 @@ const actions = {
 
   async openOther() {
     if (await isOld("merge-accounts")) throw new Problem("insufficient-user-authentication");
-    errand = await prepareSignIn("other", { lang: texts.language });
+    const except = { except: user.localId, ...(user.email && { exceptEmail: user.email }) };
+    errand = await prepareSignIn("other", { lang: texts.language, ...except });
     go("other");
   },
 
@@ -525,13 +526,13 @@ const answers = {
   async recent({ code, verifier }) {
     const side = new Session(project.apiKey, await exchange(code, verifier));
     const account = await accountOf(side);
-    const place = [user, merge?.user].findIndex((one) => one?.localId === account.localId);
-    if (place < 0) {
+    const isOwn = account.localId === user.localId;
+    if (!isOwn && account.localId !== merge.user.localId) {
       await side.end().catch(() => {});
-      throw new Problem("wrong-account");
+      throw new Problem("not-of-merge");
     }
-    const old = place === 0 ? session : merge.session;
-    if (place === 0) keepSession(side);
+    const old = isOwn ? session : merge.session;
+    if (isOwn) keepSession(side);
     else merge.session = side;
     await old.end().catch(() => {});
     await preview();
@@ -572,8 +573,9 @@ onAnswer(async (answer) => {
 // Running an action
 
 function act(name) {
-  // A change that waits for a newer sign-in: the step, and what it is about.
-  return run(() => actions[name](), name === "openOther" ? { name: "other" } : { name: view.name, data: view.data });
+  // The overview has a button for the step "other". All other changes have their button in their own step.
+  const waits = name === "openOther" ? { name: "other" } : { name: view.name, data: view.data };
+  return run(() => actions[name](), waits);
 }
 
 function actOn(name, argument) {
@@ -596,6 +598,7 @@ async function run(action, waits = null) {
   try {
     await action();
   } catch (error) {
+    // A recovery calls the service, so it can fail too.
     await recover(error, waits).catch((another) => recover(another)).catch((last) => {
       problem = problemOf(typeOf(last), last);
     });
@@ -798,7 +801,7 @@ function text(name, more = {}) {
 
 // The step or section that the link to the page named.
 function entrance() {
-  const name = entrances[location.hash.slice(1)] ?? null;
+  const name = entrances.find((entrance) => entrance === location.hash.slice(1)) ?? null;
   if (location.hash) history.replaceState(history.state, "", location.pathname + location.search);
   return name;
 }
@@ -815,7 +818,9 @@ async function begin() {
     if (code) {
       await takeSession(await exchange(code, trip.verifier));
       arrived.code = null;
-    } else if (kept.refreshToken) session ??= new Session(project.apiKey, { refreshToken: kept.refreshToken });
+    } else if (kept.refreshToken) {
+      session ??= new Session(project.apiKey, { refreshToken: kept.refreshToken });
+    }
     if (!session) {
       if (!arrived.isForeign) {
         return await leave({ lang: texts.language }, { waits: named && { name: named } }, { replacesEntry: true });
@@ -873,7 +878,7 @@ async function enter(trip, named) {
   const waits = isSame ? trip?.waits ?? (named && { name: named }) : null;
   if (!waits) return;
   if (waits.name === "notMe") go("notMe");
-  else if (waits.name in entrances) focusOn(waits.name);
+  else if (entrances.includes(waits.name)) focusOn(waits.name);
   else await resume(waits);
 }
 

@@ -54,6 +54,14 @@ const ofOneSignIn = [
   "signUp", "trip", "way", "ways",
 ];
 
+// The state of the visit:
+// - of the request: `app`, `email`, `language`, `isReauthentication`, `allowed` (methods), `except` (an account);
+// - of a mail's link: `lookup` (its secret), `way` (its button), `signUp` (a handle and a secret);
+// - of this sign-in: `step`, `ways` (the methods of the account, and a proof if there is one), `only` (the method that
+//   the person chose), `mailed` (addresses), `code` (for a new password), `phone`, `factor`, `trip` (to a provider),
+//   `key` (an Idempotency-Key), and a provider's credential that waits for an answer (`first`), a proof (`conflict`) or
+//   a sign-in (`linking`);
+// - of its end: `ended`, `refreshToken`.
 let kept = history.state ?? {};
 let language = "en";
 // The project, as the page shows it; null before it is read.
@@ -63,11 +71,14 @@ let session = null;
 // The return to the app: null if it sent none; `isForeign` if the project does not authorize its page.
 let destination = null;
 let hasAccountPage = false;
+// The step on the screen; null builds it anew.
 let shown = null;
+// The type of the problem that ends the page.
 let reason = null;
+// The names of the strings for the problem and the status, and the time at which the person can try again.
 let problem = null;
-let wait = null;
 let status = null;
+let wait = null;
 let isBusy = false;
 // True if this page gives way to another visit in the same tab.
 let isOver = false;
@@ -106,6 +117,7 @@ function takeFragment() {
     email: email && isEmail(email) ? email : undefined,
     isReauthentication: get("mode") === "reauthenticate" || undefined,
     allowed: get("methods")?.split(","),
+    except: get("except") && { user: get("except"), email: get("exceptEmail") },
     lookup: get("lookup"),
     way: get("way"),
     signUp: get("signUp") && { handle: get("signUp"), secret: get("proof") },
@@ -254,14 +266,19 @@ const actions = {
   },
 
   async mail() {
+    if (shown === "mailed") {
+      await mailWays(kept.mailed);
+      byId("code-field").value = "";
+      status = "status.sent";
+    } else await mailWays([kept.email]);
+  },
+
+  // The person does not know which address the account has.
+  async mailBoth() {
     const other = valueOf("other-field").trim();
-    if (other) requireEmail(other);
-    if (shown !== "mailed") keep({ mailed: [...new Set([kept.email, other || kept.email])] });
-    for (const email of kept.mailed) await lookUp({ email });
-    keep({ step: "mailed", ways: undefined });
-    if (shown !== "mailed") return;
-    byId("code-field").value = "";
-    status = "status.sent";
+    requireEmail(other);
+    if (other.toLowerCase() === kept.email.toLowerCase()) throw new Problem("invalid-email");
+    await mailWays([kept.email, other]);
   },
 
   async prove() {
@@ -525,7 +542,14 @@ const isEmail = (text) => /^[^@\s]+@[^@\s]+$/.test(text);
 
 function requireEmail(email) {
   if (!isEmail(email)) throw new Problem("invalid-email");
+  if (isExcepted(email)) throw new Problem("same-account");
 }
+
+// True for the address of the account that is signed in already, if the page wants another one.
+const isExcepted = (email) => kept.except?.email?.toLowerCase() === email.toLowerCase();
+
+// The remembered accounts that the page offers.
+const offered = () => accounts().filter(({ email }) => !isExcepted(email));
 
 function readPassword() {
   const password = valueOf("password-field");
@@ -554,6 +578,13 @@ async function openWays(email) {
   // The account no longer knows the device, so a mail is on its way.
   if (!known.methods) return keep({ mailed: [email], step: "mailed" });
   keep({ ways: { ...known, lastUsed: account(email).method }, step: "methods" });
+}
+
+// Mails each address how its account is entered. The next step takes the code of any of these mails.
+async function mailWays(addresses) {
+  keep({ mailed: addresses });
+  for (const email of addresses) await lookUp({ email });
+  keep({ step: "mailed", ways: undefined });
 }
 
 // A mail leads to a host that the project names, and to none below it (`linkPolicy.authorizesSubdomains`). Then the mail
@@ -615,12 +646,18 @@ const offersPhone = () => isOffered("phone") && sendsTexts();
 
 // Providers
 
+// The providers that ask which of the person's accounts there to use. Others may refuse the wish.
+const letChoose = new Set(["github.com", "google.com", "microsoft.com"]);
+
 function openProvider(providerId) {
-  const { app, email, isReauthentication, allowed, linking } = kept;
-  const state = { app, email, isReauthentication, allowed, linking, language: kept.language, trip: { providerId } };
-  const hint = email ? { customParameters: JSON.stringify({ login_hint: email }) } : {};
+  const { app, email, isReauthentication, allowed, except, linking } = kept;
+  const state = {
+    app, email, isReauthentication, allowed, except, linking, language: kept.language, trip: { providerId },
+  };
+  const wishes = { login_hint: email, prompt: except && letChoose.has(providerId) ? "select_account" : undefined };
   const authType = isReauthentication ? "reauthViaRedirect" : "signInViaRedirect";
-  return openHandler({ authType, providerId, ...hint }, { id: randomText(), kept: state });
+  const fields = { authType, providerId, customParameters: JSON.stringify(wishes) };
+  return openHandler(fields, { id: randomText(), kept: state });
 }
 
 // Goes to the handler page in this tab. The session storage has `trip`, which this page needs on return.
@@ -790,8 +827,13 @@ async function finish(answer, method, more = {}) {
     await opened.end().catch(() => {});
     throw new Problem("other-account");
   }
-  session = opened;
   if (email) remember({ email, method, deviceToken: answer.deviceToken });
+  if (kept.except && claims(await opened.idToken()).sub === kept.except.user) {
+    await opened.end().catch(() => {});
+    await actions.otherAddress();
+    throw new Problem("same-account");
+  }
+  session = opened;
   const ended = { email, number: more.number, linked: more.linked, suspended: more.suspended };
   const isLinked = await linkWaiting(ended);
   if (!isLinked) return;
@@ -966,10 +1008,11 @@ const conditions = {
     return isFree && project.signUp.allowed && isOffered("password");
   },
   direct: () => project.signUp.requires !== "mailbox",
+  excepting: () => Boolean(kept.except),
   final: () => !conditions.returning() && !conditions.account(),
   foreign: () => Boolean(destination?.isForeign),
   fresh: () => !kept.isReauthentication,
-  known: () => accounts().length > 0,
+  known: () => offered().length > 0,
   lastUsed: () => Boolean(kept.ways.lastUsed),
   limited: () => Boolean(kept.isReauthentication && kept.allowed),
   linked: () => Boolean(kept.ended?.linked),
@@ -1054,7 +1097,7 @@ function arrival() {
 
 // The lists of a step, by the name of `data-list`.
 const lists = {
-  accounts: () => accounts().map((known, index) => {
+  accounts: () => offered().map((known, index) => {
     const label = text("account", { email: masked(known.email) });
     const detail = known.method && text("account.method", { provider: nameOf(known.method) });
     return button(label, detail, index === 0, "continueAs", known);
@@ -1221,7 +1264,8 @@ addEventListener("hashchange", () => {
 });
 addEventListener("popstate", ({ state }) => {
   if (!state) return;
-  kept = state;
+  // An action that still runs goes on with the visit that it belongs to.
+  if (!isBusy) kept = state;
   revisit();
 });
 // A page that the browser stored while it left for a provider is no longer busy.
