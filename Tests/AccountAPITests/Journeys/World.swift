@@ -113,6 +113,8 @@ struct World: Sendable {
         return reply.enteredAccount == person.localID
     }
 
+    func analyze() async throws { try await api.service.database.execute("ANALYZE") }
+
     func accountCount() async throws -> Int64 { try await api.service.database.count("SELECT count(*) FROM users") }
 
     // MARK: A step
