@@ -145,8 +145,8 @@ let imports = [
         "NIOPosix", "NIOSSL", "Postgres", "PostgresCluster", "Subprocess", "SystemPackage", "concord",
     ],
     "PageTests": [
-        "AccountTestSupport", "HTTPClient", "IdentityProviders", "JSON", "NIOHTTP1", "Subprocess", "SystemPackage",
-        "concord",
+        "AccountTestSupport", "HTTPClient", "IdentityProviders", "JSON", "NIOHTTP1", "Postgres", "Subprocess",
+        "SystemPackage", "concord",
     ],
     // The next target goes here.
 ]

@@ -434,7 +434,7 @@ import Testing
                 """
             )
             try await problem(browser, contains: "You started this in another account.")
-            #expect(try await person.methods() == ["password"])
+            #expect(try await person.again().methods() == ["password"])
         }
     }
 
@@ -811,7 +811,9 @@ import Testing
             try await browser.press("Keep the other account instead")
             try await browser.wait(for: Self.overview)
             try await problem(browser, contains: "A sign-in to one of the two accounts has ended.")
-            #expect(try await one.isSignedIn)
+            // The page's session and the one that asks.
+            let left = try await Self.server.send(.GET, all, bearer: one.again().idToken).json
+            #expect(left["sessions"]?.array?.count == 2, "\(left.text)")
         }
     }
 
