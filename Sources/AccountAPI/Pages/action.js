@@ -374,7 +374,7 @@ function text(name) {
     rules: () => rules(policy, strings[language], language),
   };
   const filled = (pattern) => pattern.replace(/\{(\w+)\}/g, (_, place) => places[place]());
-  return name.startsWith("{") ? filled(name) : filled(spaced(strings[language][filled(name)], language));
+  return name === "{rules}" ? filled(name) : filled(spaced(strings[language][filled(name)], language));
 }
 
 // Start
