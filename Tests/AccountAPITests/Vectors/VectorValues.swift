@@ -58,6 +58,7 @@ struct VectorValues {
         case .object(let members):
             if let name = members["$save"]?.string {
                 saved[name] = actual
+                if let claims = members["claims"], let found = try? payload(of: actual) { save(found, by: claims) }
                 guard let url = actual.string, let parameters = members["parameters"]?.object else { return }
                 let query = url.drop { $0 != "?" }.dropFirst().prefix { $0 != "#" }
                 let found = PercentEncoding.pairs(Array(query.utf8), plusIsSpace: true)
