@@ -37,6 +37,8 @@ package struct API: Sendable {
     let challenge: AppChallenge?
     /// The ticks on which answers leave that must not reveal an account.
     let tick: AnswerTick
+    /// The version of Concord, which `GET /concord/v1/about` shows.
+    let version: String
 
     ///
     /// - `development`: the routes of development; `nil` in production, which does not serve them.
@@ -57,9 +59,11 @@ package struct API: Sendable {
         metrics: HTTPMetrics? = nil,
         exposition: MetricsExposition? = nil,
         challenge: AppChallenge? = nil,
-        tick: AnswerTick = .standard
+        tick: AnswerTick = .standard,
+        version: String = "unknown"
     ) {
         self.tick = tick
+        self.version = version
         self.challenge = challenge
         self.metrics = metrics ?? HTTPMetrics(NOOPMetricsHandler.instance, development)
         self.exposition = exposition
@@ -139,6 +143,7 @@ package struct API: Sendable {
             .policy,
             .replacePolicy,
             .reauthenticationPolicy,
+            .about,
             .accountMethods,
             .removeAccountMethod,
             .quarantine,

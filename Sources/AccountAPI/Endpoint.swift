@@ -50,7 +50,8 @@ struct Endpoint: Sendable {
                 proofToken: isOwn ? request.http.headers.first(name: "Concord-Proof") : nil,
                 idempotencyKeys: isOwn ? request.http.headers["Idempotency-Key"] : [],
                 expectedVersion: isOwn ? ExpectedVersion(request.http.headers.first(name: "If-Match")) : .any,
-                clientAddress: request.http.clientAddress(trusted: api.trustedProxies)
+                clientAddress: request.http.clientAddress(trusted: api.trustedProxies),
+                serverVersion: api.version
             )
         )
         if let administrator {

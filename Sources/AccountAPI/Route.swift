@@ -150,6 +150,8 @@ struct APIRequest: Sendable {
     let expectedVersion: ExpectedVersion
     /// The client's network address, from the peer or from trusted proxies.
     let clientAddress: String?
+    /// The version of Concord.
+    let serverVersion: String
 
     /// The network and device that a password in the request comes from.
     func passwordClient() throws(APIError) -> PasswordClient {

@@ -184,7 +184,8 @@ struct Composition {
             spans: spans,
             metrics: measurements.http,
             exposition: isShown ? measurements.exposition : nil,
-            challenge: mode.apps.challenge
+            challenge: mode.apps.challenge,
+            version: ConcordVersion.current
         )
     }
 }

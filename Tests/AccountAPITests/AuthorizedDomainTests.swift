@@ -59,6 +59,22 @@ import Testing
         }
     }
 
+    @Test func `a project that names 127.0.0.1 authorizes native apps on its ports, in production too`() async throws {
+        for (domains, ports) in [(["127.0.0.1"], ["1", "8080"]), (["127.0.0.1:8080"], ["8080"]), (["localhost"], [])] {
+            let listed = JSONValue.array(domains.map(JSONValue.string))
+            try await TestAPI.with(settings: ProjectSettings.productionDefaults.with("authorizedDomains", listed)) {
+                api async throws in
+                for port in ["1", "8080", "0", "65536", "-1", "8080x", "%2B8080", "080800"] {
+                    let answer = try await api.send(.get, "/v1/projects?concordLoopback=" + port)
+                    #expect(answer.json["concordAuthorized"] == .bool(ports.contains(port)), "\(domains) \(port)")
+                }
+                // A page does not become authorized by it.
+                let both = "/v1/projects?concordLoopback=8080&concordDestination=http%3A%2F%2F127.0.0.1%3A8080%2F"
+                #expect(try await api.send(.get, both).json["concordAuthorized"] == false)
+            }
+        }
+    }
+
     private static let domains: JSONValue = ["app.example.com", "other.example.com:8443", "*.example.org"]
 
     /// Addresses, and whether the domains above authorize them.

@@ -67,7 +67,7 @@ struct DisclosureTests {
                 "GET /.well-known/assetlinks.json", "GET /.well-known/openid-configuration",
                 "GET /{project}/.well-known/openid-configuration", "GET /v1/projects", "GET /v1/recaptchaParams",
                 "GET /v2/recaptchaConfig", "GET /v2/passwordPolicy", "GET /concord/v1/reauthentication-policy",
-                "GET /concord/v1/signIn", "GET /openapi.json",
+                "GET /concord/v1/signIn", "GET /concord/v1/about", "GET /openapi.json",
             ]
         ),
     ]

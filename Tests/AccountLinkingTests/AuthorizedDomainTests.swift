@@ -53,6 +53,21 @@ struct AuthorizedDomainTests {
         }
     }
 
+    @Test(
+        arguments: [
+            (["127.0.0.1"], [1, 8080, 65535]), (["127.0.0.1:8080"], [8080]), (["127.0.0.1:443", "127.0.0.1:1"], [1]),
+            (["localhost"], []), (["*.0.0.1", "127.0.0.2", "app.example.com"], []), ([], []),
+        ] as [([String], [Int])]
+    )
+    func `a native app gets a result on the ports that the project names for 127.0.0.1`(
+        domains: [String],
+        ports: [Int]
+    ) {
+        let parsed = domains.compactMap(AuthorizedDomain.init)
+        let found = [-1, 0, 1, 8080, 65535, 65536].filter { LinkPolicy.authorizesLoopback(port: $0, by: parsed) }
+        #expect(found == ports)
+    }
+
     @Test func `in development only apps of this machine need no TLS`() {
         let domains = ["localhost", "127.0.0.1", "app.example.com"]
         #expect(

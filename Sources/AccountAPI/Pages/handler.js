@@ -10,7 +10,7 @@ import { appAddress, isApp } from "./native.js";
 
 const kept = "concord:sign-in";
 const callTimeout = 15_000;
-// Milliseconds that the frame in the app's page has to acknowledge the answer.
+// Milliseconds that the app's page, or the frame in it, has to acknowledge the answer.
 const receiptTimeout = 3_000;
 
 const query = new URLSearchParams(location.search);
@@ -77,7 +77,7 @@ function requested() {
   const request = {};
   for (const name of [
     "apiKey", "appName", "authType", "eventId", "providerId", "redirectUrl", "scopes", "customParameters", "sessionId",
-    "appId", "clientId", "ibi", "apn", "sha1Cert", "tid", "tenantId", "hl",
+    "appId", "clientId", "ibi", "apn", "sha1Cert", "tid", "tenantId", "hl", "receiver", "loopback",
   ]) {
     if (query.get(name)) request[name] = query.get(name);
   }
@@ -93,6 +93,7 @@ async function begin(request) {
     firebaseAppId: request.appId,
     clientId: request.clientId,
     concordDestination: request.redirectUrl,
+    concordLoopback: isNative(request) ? request.loopback : undefined,
   });
   check(request, config.concordAuthorized === true);
   receiver = request;
@@ -102,13 +103,14 @@ async function begin(request) {
     continueUri: location.origin + location.pathname,
     oauthScope: request.scopes?.split(",").join(" "),
     customParameter: parameters(request.customParameters),
-    // Native apps keep the session id to themselves and send its digest here.
-    sessionIdDigest: isNative(request) ? request.sessionId : undefined,
+    // These apps keep the session id to themselves and send its digest here.
+    sessionIdDigest: keepsSessionID(request) ? request.sessionId : undefined,
     // The provider must ask for credentials and not use an existing session.
     reauthenticate: isReauthentication(request) || undefined,
     tenantId: request.tid ?? request.tenantId,
   });
-  sessionStorage.setItem(kept, JSON.stringify({ ...request, ...(!isNative(request) && { sessionId: begun.sessionId }) }));
+  const own = !keepsSessionID(request) && { sessionId: begun.sessionId };
+  sessionStorage.setItem(kept, JSON.stringify({ ...request, ...own }));
   location.replace(begun.authUri);
 }
 
@@ -119,6 +121,9 @@ const isNative = (request) => request.authType === "signInWithRedirect" || (isVe
 const isPopup = (request) => /^(signIn|link|reauth)ViaPopup$/.test(request.authType);
 const isReauthentication = (request) => /^reauthVia(Popup|Redirect)$/.test(request.authType);
 const isRedirect = (request) => /^(signIn|link|reauth)ViaRedirect$/.test(request.authType);
+// A page that receives without Concord's frame: a popup's opener by a message, a redirect's page behind its `#`.
+const receivesItself = (request) => request.receiver === (isPopup(request) ? "opener" : "fragment");
+const keepsSessionID = (request) => isNative(request) || (isRedirect(request) && receivesItself(request));
 
 // Checks the recipient of the answer before the person signs in.
 function check(request, isAuthorized) {
@@ -126,6 +131,8 @@ function check(request, isAuthorized) {
     if (!isApp(request) || !(request.sessionId || isVerification(request))) {
       throw new Failure("bad-request", "auth/argument-error");
     }
+    // Any program can listen on a port: the project must allow such apps.
+    if (request.loopback && !isAuthorized) throw new Failure("unauthorized-domain", "auth/unauthorized-domain");
     return;
   }
   if (isOwn(request)) {
@@ -135,7 +142,11 @@ function check(request, isAuthorized) {
     return;
   }
   if (!isPopup(request) && !isRedirect(request)) throw new Failure("bad-request", "auth/argument-error");
-  if (!request.appName || !request.redirectUrl) throw new Failure("bad-request", "auth/argument-error");
+  if (request.receiver && !receivesItself(request)) throw new Failure("bad-request", "auth/argument-error");
+  if (!(request.appName || request.receiver) || !request.redirectUrl) {
+    throw new Failure("bad-request", "auth/argument-error");
+  }
+  if (keepsSessionID(request) && !request.sessionId) throw new Failure("bad-request", "auth/argument-error");
   if (!isAuthorized) throw new Failure("unauthorized-domain", "auth/unauthorized-domain");
   if (isPopup(request) && !window.opener) throw new Failure("no-receiver", "auth/popup-blocked");
 }
@@ -230,6 +241,8 @@ async function deliver(request, outcome) {
     await hand(event, request);
     say("done");
     window.close();
+  } else if (receivesItself(request)) {
+    location.replace(pageWithEvent(request.redirectUrl, event));
   } else {
     // The frame in the app's page, of this origin, finds it here.
     sessionStorage.setItem(eventKey(request), JSON.stringify(event));
@@ -244,11 +257,22 @@ function isDelivered(request) {
   return JSON.parse(sessionStorage.getItem(eventKey(request)) ?? "null")?.eventId === request.eventId;
 }
 
-// Sends the answer to Concord's frame in the page that opened this window. The browser delivers the message to this
-// origin only.
+// The app's page with the event behind its `#`. The session id is not in it: the app's page has kept it.
+function pageWithEvent(page, event) {
+  const url = new URL(page);
+  const bytes = new TextEncoder().encode(JSON.stringify({ ...event, sessionId: null }));
+  const encoded = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+  url.hash = `concordEvent=${encoded.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
+  return url.href;
+}
+
+// Sends the answer to the page that opened this window, or to Concord's frame in it, and waits for the receipt. The
+// browser delivers the message to one origin only: the authorized one of the page, or this one.
 function hand(event, request) {
-  const frame = ownFrame(request);
-  if (!frame) throw new Failure("no-receiver");
+  const isOpener = receivesItself(request);
+  const target = isOpener ? window.opener : ownFrame(request);
+  // A provider's page whose opener policy differs has separated the windows.
+  if (!target) throw new Failure("no-receiver");
   const channel = new MessageChannel();
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Failure("no-receiver")), receiptTimeout);
@@ -256,13 +280,14 @@ function hand(event, request) {
       clearTimeout(timer);
       resolve();
     };
-    frame.postMessage(
-      {
-        eventType: "sendAuthEvent",
-        eventId: event.eventId,
-        data: { authEvent: event, storageKey: `${request.apiKey}:${request.appName}` },
-      },
-      location.origin,
+    const forFrame = {
+      eventType: "sendAuthEvent",
+      eventId: event.eventId,
+      data: { authEvent: event, storageKey: `${request.apiKey}:${request.appName}` },
+    };
+    target.postMessage(
+      isOpener ? { type: "concord:auth-event", event } : forFrame,
+      isOpener ? new URL(request.redirectUrl).origin : location.origin,
       [channel.port2],
     );
   });

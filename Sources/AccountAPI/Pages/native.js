@@ -1,7 +1,12 @@
 // The return from the page to a native app (docs/reference/protocol.md, "Handler and iframe").
 
-// True if the request names an app. Web addresses, scripts and incomplete package names are refused.
+// True if the request names one app: its port of this machine, its package or its scheme. Web addresses, scripts and
+// incomplete package names are refused.
 export function isApp(request) {
+  if (request.loopback) {
+    const isAlone = !(request.appId || request.clientId || request.ibi || request.apn || request.redirectUrl);
+    return isAlone && /^[1-9]\d{0,4}$/.test(request.loopback) && Number(request.loopback) <= 65_535;
+  }
   const form = request.apn ? /^\w+(\.\w+)+$/ : /^(app-[\w-]+|[\w-]+(\.[\w-]+)+)$/;
   return form.test(request.apn ?? scheme(request) ?? "");
 }
@@ -26,6 +31,7 @@ export function appAddress(request, event) {
     ].join(";");
   }
   for (const [name, value] of said) page.searchParams.set(name, value);
+  if (request.loopback) return `http://127.0.0.1:${request.loopback}/link?deep_link_id=${encodeURIComponent(page.href)}`;
   const host = request.appId || request.clientId ? "firebaseauth" : "google";
   return `${scheme(request)}://${host}/link?deep_link_id=${encodeURIComponent(page.href)}`;
 }

@@ -8,7 +8,8 @@ extension Route {
     ///
     /// `projectId` is the number: iOS and the web compare it with their own configuration. `authorizedDomains` has the
     /// form that SDKs expect; Concord does not use it. Concord's own pages ask with `concordDestination` if they may
-    /// pass a code or a session to a page, and `concordAuthorized` is the answer.
+    /// pass a code or a session to a page, and with `concordLoopback` if a native app may receive a result on a port of
+    /// its machine. `concordAuthorized` is the answer.
     static let clientConfig = Route(.get, "/v1/projects", legacyName: "getProjectConfig", access: .client) { request in
         if request.query["returnDynamicLink"] == "true" { throw APIError.code(.dynamicLinkNotActivated) }
         let settings = request.operations.project.settings
@@ -25,6 +26,8 @@ extension Route {
             writer.field("authorizedDomains", settings.shownDomains)
             if let destination = request.query["concordDestination"] {
                 writer.field("concordAuthorized", request.operations.authorizesPage(at: destination))
+            } else if let port = request.query["concordLoopback"] {
+                writer.field("concordAuthorized", request.operations.authorizesLoopback(port: port))
             }
         }
     }

@@ -49,6 +49,18 @@ extension LinkPolicy {
         }
     }
 
+    /// Returns true if a native app that listens on `port` of 127.0.0.1 may receive the result of a provider's page
+    /// (RFC 8252 §7.3).
+    ///
+    /// The project must name `127.0.0.1` itself: `localhost` may be another address, and names do not prove that the
+    /// receiver is on this machine. The connection does not leave the machine, so it needs no `https`.
+    package static func authorizesLoopback(port: Int, by domains: [AuthorizedDomain]) -> Bool {
+        guard (1...65535).contains(port) else { return false }
+        return domains.contains { domain in
+            domain.covers("127.0.0.1", withSubdomains: false) && (domain.port == nil || domain.port == port)
+        }
+    }
+
     private func takesSubdomains(_ requester: DestinationRequester) -> Bool {
         switch requester {
         case .operation: false

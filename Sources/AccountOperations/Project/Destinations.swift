@@ -32,6 +32,14 @@ extension AccountOperations {
     package func authorizesPage(at address: String) -> Bool {
         ContinueURL(address).map { authorizes($0, requester: .page) } ?? false
     }
+
+    /// Returns true if the handler page may send a result to the native app that listens on `port` of 127.0.0.1.
+    package func authorizesLoopback(port: String) -> Bool {
+        guard port.utf8.count <= 5, port.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = Int(port) else {
+            return false
+        }
+        return LinkPolicy.authorizesLoopback(port: port, by: project.settings.authorizedDomains)
+    }
 }
 
 extension ProjectSettings {
