@@ -247,6 +247,41 @@ import Testing
         }
     }
 
+    @Test func `a native app without a scheme gets the callback on its port of 127.0.0.1`() async throws {
+        try await Self.open { server, app, browser in
+            // SHA-256 of "the secret of the app".
+            let digest = "6a131169b2b5fec95aed705a94af9d85a34cf349423b005e0054c631958471c0"
+            let port = app.url("127.0.0.1").split(separator: ":")[2].prefix { $0.isNumber }
+            let query = "authType=signInWithRedirect&apiKey=any&providerId=github.com&eventId=e&sessionId=\(digest)"
+            try await browser.open(server.url + "/__/auth/handler?\(query)&loopback=\(port)")
+            try await Self.consent(browser, email: "loopback@example.com")
+            try await browser.press("Sign in")
+            try await browser.wait(until: "location.pathname === '/link'")
+            #expect(try await browser.value("location.host").string == "127.0.0.1:\(port)")
+            let deep = "new URL(new URLSearchParams(location.search).get('deep_link_id')).searchParams"
+            #expect(try await browser.value("\(deep).get('eventId')") == "e")
+            let link = try await browser.value("\(deep).get('link')")
+            let stolen = try await Self.signIn(server, ["urlResponse": link, "sessionId": .string(digest)])
+            #expect(stolen["error"] != nil, "\(stolen.text)")
+            let answer = try await Self.signIn(server, ["urlResponse": link, "sessionId": "the secret of the app"])
+            #expect(answer["idToken"] != nil, "\(answer.text)")
+        }
+    }
+
+    @Test func `a port gets no callback unless the project names 127.0.0.1`() async throws {
+        try await Self.open { server, app, browser in
+            let domains: JSONValue = ["authorizedDomains": ["localhost"]]
+            let path = "/v2/projects/demo-concord/config?updateMask=authorizedDomains"
+            #expect(try await server.send(.PATCH, path, domains, bearer: "owner").status == 200)
+            let port = app.url("127.0.0.1").split(separator: ":")[2].prefix { $0.isNumber }
+            let query = "authType=signInWithRedirect&apiKey=any&providerId=github.com&sessionId=00&loopback=\(port)"
+            try await browser.open(server.url + "/__/auth/handler?" + query)
+            try await browser.wait(for: "Sign-in failed")
+            #expect(try await browser.text("main").contains("is not registered"))
+            #expect(try await server.database.rowCounts()["provider_flows"] == 0)
+        }
+    }
+
     @Test(arguments: [("reauthViaRedirect", true), ("signInViaRedirect", false), ("linkViaRedirect", false)])
     func `only a reauthentication requests a new sign-in at the provider`(type: String, asks: Bool) async throws {
         try await Self.open { server, app, browser in
@@ -282,6 +317,12 @@ import Testing
             "apiKey=any&providerId=github.com&authType=signInWithRedirect&sessionId=00&ibi=https",
             "apiKey=any&providerId=github.com&authType=signInWithRedirect&sessionId=00&ibi=javascript:alert(1)//a.b",
             "apiKey=any&providerId=github.com&authType=signInWithRedirect&sessionId=00&apn=a.b%3BS.x%3Dy",
+            "apiKey=any&providerId=github.com&authType=signInWithRedirect&sessionId=00&loopback=0",
+            "apiKey=any&providerId=github.com&authType=signInWithRedirect&sessionId=00&loopback=65536",
+            "apiKey=any&providerId=github.com&authType=signInWithRedirect&sessionId=00&loopback=80.evil.example",
+            "apiKey=any&providerId=github.com&authType=signInWithRedirect&sessionId=00&loopback=80&ibi=com.example.app",
+            "apiKey=any&providerId=github.com&authType=signInViaRedirect&receiver=opener&redirectUrl=http://127.0.0.1/",
+            "apiKey=any&providerId=github.com&authType=signInViaRedirect&receiver=fragment&redirectUrl=http://127.0.0.1/",
             "apiKey=any&providerId=github.com&authType=nonsense&appName=a&redirectUrl=http://127.0.0.1/",
             "apiKey=any&providerId=github.com&authType=signInViaRedirect&appName=a&redirectUrl=javascript:alert(1)",
         ]

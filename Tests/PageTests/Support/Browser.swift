@@ -147,6 +147,11 @@ struct Browser: Sendable {
         try await command(.POST, "/window", ["handle": .string(window)])
     }
 
+    /// Closes the window that commands are directed to. `look(at:)` comes next.
+    func closeWindow() async throws {
+        try await command(.DELETE, "/window")
+    }
+
     /// Runs `body` in the window that is there beside `window`, which it waits for, and comes back.
     func inPopup(of window: String, _ body: () async throws -> Void) async throws {
         var others: [String] = []
