@@ -397,7 +397,7 @@ import Testing
         }
     }
 
-    @Test func `the event of a redirect is worth nothing without the session id of the tab`() async throws {
+    @Test func `the event of a redirect holds no session id`() async throws {
         try await Self.open { server, app, browser in
             try await browser.press("redirect")
             try await browser.wait(until: "document.querySelector('#sub')?.value")

@@ -290,8 +290,6 @@ export function connect(auth: object, url: string): void;
  *
  * The page's origin must be in the project's `authorizedDomains`.
  */
-export function ConcordPopupRedirectResolver<Base extends new () => object>(base: Base): Base;
-/** For the SDK's own type of resolvers, which hides the class. */
 export function ConcordPopupRedirectResolver<Resolver>(base: Resolver): Resolver;
 
 // Requests

@@ -1,6 +1,7 @@
 import AccountTestSupport
 import Foundation
 import JSON
+import Subprocess
 import Testing
 
 /// A web app with `clients/web/concord.js`, on another site than the server. Its content security policy allows its own
