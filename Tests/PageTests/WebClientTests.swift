@@ -123,6 +123,24 @@ import Testing
         }
     }
 
+    @Test func `the client plays every journey of the vectors`() async throws {
+        let files = ["clients/web/concord.js", "clients/web/vectors.test.js", "clients/vectors.json"]
+        try await WebClientApp.run(server: "http://127.0.0.1:1", files: files) { app in
+            try await Browser.run { browser in
+                try await browser.open(app.url("").replacing("app.html", with: "vectors.html"))
+                try await browser.wait(until: "window.isReady")
+                let played = try await browser.value("played")
+                let differences = played["differences"]?.array?.compactMap(\.string) ?? ["nothing was played"]
+                #expect(differences.isEmpty, "\(differences.joined(separator: "\n"))")
+                guard case .integer(let journeys) = played["journeys"] ?? .null else {
+                    Issue.record("\(played.text)")
+                    return
+                }
+                #expect(journeys >= 30)
+            }
+        }
+    }
+
     // MARK: Sessions
 
     @Test func `1,000 tasks that need a token at once cause one refresh`() async throws {

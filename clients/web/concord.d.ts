@@ -80,6 +80,8 @@ export interface ConcordOptions {
   url: string;
   /** The project's API key. */
   apiKey: string;
+  /** If it is given, an ID token of another project is refused (`invalid-answer`), and nothing is stored. */
+  projectId?: string;
   /** Language of mails, messages and pages (BCP 47). */
   language?: string;
   /**
@@ -282,8 +284,8 @@ export function connect(auth: object, url: string): void;
  * Google's frame and library. An app that calls `connect` needs it only if it passes a resolver to a function.
  *
  * - A popup answers its opener by a message. If a provider's page cuts the popup off from its opener
- *   (`Cross-Origin-Opener-Policy`), the SDK reports `auth/popup-closed-by-user`: use a redirect. The app's own page must
- *   not send `same-origin`, but may send `same-origin-allow-popups`.
+ *   (`Cross-Origin-Opener-Policy`), the SDK reports `auth/popup-closed-by-user`: use a redirect. The app's own page
+ *   must not send `same-origin`, but may send `same-origin-allow-popups`.
  * - A redirect comes back with its event behind the `#`. The session id never leaves the tab that began it.
  *   `getRedirectResult` returns a result, or throws `auth/redirect-cancelled-by-user` if nothing came back, or
  *   `auth/invalid-auth-event` if the event is not of this tab's redirect.

@@ -27,7 +27,13 @@ function decode(text) {
   return JSON.parse(new TextDecoder().decode(Uint8Array.from(bytes, (byte) => byte.charCodeAt(0))));
 }
 
-export const claims = (idToken) => decode(idToken.split(".")[1]);
+export function claims(idToken) {
+  try {
+    return decode(idToken.split(".")[1]);
+  } catch {
+    throw new ConcordError("invalid-answer");
+  }
+}
 
 const random = () => encode(crypto.getRandomValues(new Uint8Array(32)));
 
@@ -36,7 +42,6 @@ async function digest(text) {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
 }
 
-// Storage may be disabled.
 function stored(storage, key, value) {
   try {
     if (value === undefined) return JSON.parse(globalThis[storage].getItem(key));
@@ -98,7 +103,8 @@ export class Concord {
   }
 
   #begin({ idToken, refreshToken, expiresIn }) {
-    const uid = claims(idToken).sub;
+    const { sub: uid, aud } = claims(idToken);
+    if (aud !== (this.#options.projectId ?? aud)) throw new ConcordError("invalid-answer");
     this.#session = { uid, refreshToken, idToken, end: Date.now() + (expiresIn - 300) * 1000 };
     stored(this.#options.storage, this.#key, { uid, refreshToken });
   }
@@ -137,8 +143,10 @@ export class Concord {
     stored(this.#options.storage, this.#key, null);
   }
 
-  signIn(path, members) {
-    return this.call("POST", path, { body: { returnSecureToken: true, ...this.#device, ...members } });
+  async signIn(path, members) {
+    const answer = await this.call("POST", path, { body: { ...this.#device, ...members } });
+    if (!answer.idToken && !answer.asksFirst) throw new ConcordError("invalid-answer");
+    return answer;
   }
 
   #request(providerId, authType, options) {
@@ -175,7 +183,6 @@ export class Concord {
   async openPage(page, { handle = "", continueUrl = here(), ...more } = {}) {
     const [state, codeVerifier] = [random(), random()];
     const codeChallenge = encode(await digest(codeVerifier));
-    // A mailed link opens a new tab.
     stored("localStorage", `${this.#key}:page`, { state, codeVerifier });
     location.assign(`${this.url}/${page}#${handle}&${queryOf({ continueUrl, state, codeChallenge, ...more })}`);
   }
@@ -236,9 +243,10 @@ undoMerge POST account/merges/*:undo !@`.split("\n")) {
         const bearer = has("@") ? await this.idToken() : has("#") && values.shift();
         const path = route.replace("*", () => encodeURIComponent(values.shift()));
         const [members, options] = values;
-        const given = method === "POST" ? { body: { ...(has("+") && this.#device), ...members } } : { query: members };
+        const body = { ...(has("+") && this.#device), ...members };
+        const request = method === "POST" ? { body } : { query: members };
         const key = method !== "GET" && !has("!") && random();
-        return this.call(method, `concord/v1/${path}`, { ...given, bearer, key, ...options });
+        return this.call(method, `concord/v1/${path}`, { ...request, bearer, key, ...options });
       };
     }
   }
@@ -262,18 +270,16 @@ async function openPopup(server, request, receive) {
   return popup;
 }
 
-const tripKey = "concord:redirect";
-
 // The handler gets the digest alone.
 async function leave(server, request, more) {
   const [eventId, secret] = [random(), random()];
   const sessionId = [...(await digest(secret))].map((byte) => (byte + 256).toString(16).slice(1)).join("");
-  stored("sessionStorage", tripKey, { id: eventId, sessionId: secret, hash: location.hash, ...more });
+  stored("sessionStorage", "concord:redirect", { id: eventId, sessionId: secret, hash: location.hash, ...more });
   location.assign(handlerURL(server, { ...request, eventId, sessionId, receiver: "fragment" }));
 }
 
-let trip = stored("sessionStorage", tripKey);
-stored("sessionStorage", tripKey, null);
+let trip = stored("sessionStorage", "concord:redirect");
+stored("sessionStorage", "concord:redirect", null);
 let [, arrival] = /^#concordEvent=(.*)/.exec(globalThis.location?.hash) ?? [];
 if (arrival) history.replaceState(history.state, "", here() + (trip?.hash ?? ""));
 

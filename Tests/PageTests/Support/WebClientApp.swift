@@ -17,15 +17,21 @@ struct WebClientApp: Sendable {
 
     static var module: String { AccountTestSupport.Repository.root + "/clients/web/concord.js" }
 
-    static func run(server: String, _ body: @Sendable (WebClientApp) async throws -> Void) async throws {
+    /// - `files`: files of the repository that are beside the page.
+    static func run(
+        server: String,
+        files: [String] = ["clients/web/concord.js"],
+        _ body: @Sendable (WebClientApp) async throws -> Void
+    ) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("concord-web-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        try FileManager.default.copyItem(
-            at: URL(filePath: module),
-            to: folder.appendingPathComponent("concord.js")
-        )
-        for (name, text) in [("app.html", page(server)), ("app.js", script), ("sdk.js", sdk)] {
+        for file in files {
+            let url = URL(filePath: AccountTestSupport.Repository.root + "/" + file)
+            try FileManager.default.copyItem(at: url, to: folder.appendingPathComponent(url.lastPathComponent))
+        }
+        let texts = [("app.html", page(server)), ("app.js", script), ("sdk.js", sdk), ("vectors.html", vectors)]
+        for (name, text) in texts {
             try Data(text.utf8).write(to: folder.appendingPathComponent(name))
         }
         try await RunningProgram.run(
@@ -52,6 +58,16 @@ struct WebClientApp: Sendable {
         <button id="sdkPopup">SDK popup</button><button id="sdkRedirect">SDK redirect</button></html>
         """
     }
+
+    /// Plays `vectors.json`. The page needs no policy: it calls no server.
+    private static let vectors = """
+        <!doctype html><html lang="en"><meta charset="utf-8"><title>Vectors</title>
+        <script type="module">
+          import { play } from "./vectors.test.js";
+          window.played = fetch("vectors.json").then((answer) => answer.json()).then(play);
+          window.isReady = true;
+        </script></html>
+        """
 
     private static let script = #"""
         import * as web from "./concord.js";
