@@ -155,9 +155,8 @@ import Testing
             try await browser.run(
                 "window.sent = 0; const real = fetch; window.fetch = (...all) => { sent++; return real(...all); }"
             )
-            let distinct = try await browser.value(
-                "Promise.all(Array.from({ length: 1000 }, () => concord.idToken())).then((tokens) => new Set(tokens).size)"
-            )
+            let tokens = "Promise.all(Array.from({ length: 1000 }, () => concord.idToken()))"
+            let distinct = try await browser.value("\(tokens).then((all) => new Set(all).size)")
             #expect(distinct == 1)
             #expect(try await browser.value("sent") == 1)
         }
@@ -237,7 +236,7 @@ import Testing
                 ("ftp://localhost", false),
             ] {
                 let made =
-                    "(() => { try { return new web.Concord({ url: '\(url)' }).url } catch (error) { return error.code } })()"
+                    "(() => { try { return new web.Concord({ url: '\(url)' }).url } catch (e) { return e.code } })()"
                 let found = try await browser.value(made)
                 #expect((found != "insecure-url") == isAllowed, "\(url): \(found.text)")
             }
@@ -331,6 +330,52 @@ import Testing
         }
     }
 
+    @Test func `a provider's page that cuts the popup off leaves a sentence there, and an error in the app`()
+        async throws
+    {
+        try await Self.open { server, _, browser in
+            let outcome = try await Self.popup(browser, "popup") {
+                try await browser.wait(until: "document.querySelector('#sub')?.value")
+                // As after a page with another opener policy.
+                try await browser.inject("window.opener = null")
+                try await Self.consent(browser, email: "severed@example.com")
+                try await browser.wait(for: "Sign-in failed")
+                #expect(try await browser.text("main").contains("cannot reach the page"))
+                try await browser.closeWindow()
+            }
+            #expect(outcome["code"] == "popup-closed-by-user", "\(outcome.text)")
+        }
+    }
+
+    // MARK: The server's pages
+
+    @Test func `the sign-in page returns a session, and a return that the app did not begin is refused`() async throws {
+        try await Self.open { server, app, browser in
+            let signUp: JSONValue = ["email": "page-return@example.com", "password": "correct horse"]
+            let account = try await server.send(.POST, "/v1/accounts:signUp?key=any", signUp).json["localId"]
+            try await browser.run("concord.openPage('signin', { lang: 'en' })")
+            try await browser.wait(until: "document.getElementById('email-field') && \(Browser.isIdle)")
+            #expect(try await browser.value("location.hash") == "")
+            try await browser.run("document.getElementById('email-field').focus()")
+            try await browser.type("page-return@example.com")
+            try await browser.press("Continue")
+            try await browser.wait(until: "document.getElementById('password-field') && \(Browser.isIdle)")
+            try await browser.run("document.getElementById('password-field').focus()")
+            try await browser.type("correct horse")
+            try await browser.press("Sign in")
+            try await browser.wait(until: "window.isReady")
+            let returned = try await Self.outcome(browser, "concord.pageResult()")
+            #expect(returned["value"]?["localId"] == account, "\(returned.text)")
+            #expect(try await browser.value("concord.uid") == account)
+            #expect(try await browser.value("location.search") == "")
+            #expect(try await Self.outcome(browser, "concord.pageResult()") == ["value": .null])
+            for query in ["&state=guessed&concordCode=x", "&concordCode=x", "&concordConflict=resolved"] {
+                try await Self.open(app, browser, query)
+                #expect(try await Self.outcome(browser, "concord.pageResult()")["code"] == "invalid-state", "\(query)")
+            }
+        }
+    }
+
     // MARK: The Firebase SDK
 
     @Test func `connect sets the hosts and replaces the resolver, and has to be first`() async throws {
@@ -352,11 +397,12 @@ import Testing
             let types = try await browser.value("\(members).map((name) => typeof \(resolver)[name])")
             let expected = ["boolean"] + Array(repeating: "function", count: 8)
             #expect(types.array?.compactMap(\.string) == expected)
-            let late =
-                "(() => { try { auth._canInitEmulator = false; web.connect(auth, 'https://a.example') } catch (e) { return e.code } })()"
-            #expect(try await browser.value(late) == "already-started")
-            let plain = "(() => { try { web.connect(auth, 'http://a.example') } catch (e) { return e.code } })()"
-            #expect(try await browser.value(plain) == "insecure-url")
+            func refusal(_ call: String) async throws -> JSONValue {
+                try await browser.value("(() => { try { web.connect(\(call)) } catch (e) { return e.code } })()")
+            }
+            let late = "{ ...auth, _canInitEmulator: false }, 'https://a.example'"
+            #expect(try await refusal(late) == "already-started")
+            #expect(try await refusal("auth, 'http://a.example'") == "insecure-url")
         }
     }
 

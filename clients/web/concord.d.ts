@@ -33,7 +33,7 @@ export class ConcordError extends Error {
    * - `account-exists-with-different-credential`: `conflict` is the value to continue with;
    * - `second-factor-required`: `details.mfaPendingCredential` and `details.mfaInfo`, for `v2/accounts/mfaSignIn:…`;
    * - `network-request-failed`: no answer, or half of one; `invalid-answer`: an answer that is not JSON;
-   * - `no-session`: nobody is signed in, or a token came back for another account;
+   * - `no-session`: no user is signed in, or a token came back for another account;
    * - `insecure-url`, `already-started`, `invalid-state`, `operation-not-supported-in-this-environment`;
    * - `popup-blocked`, `popup-closed-by-user`, `redirect-cancelled-by-user`, `invalid-auth-event`.
    */
@@ -134,7 +134,7 @@ export class Concord {
   signIn<Content = Tokens>(path: string, members: object): Promise<Answer<Content>>;
   /**
    * Returns an ID token that is valid for 5 minutes at least. Calls at the same time share one refresh. If the session
-   * was revoked, the client signs out and throws. A lost answer signs nobody out.
+   * was revoked, the client signs out and throws. A lost answer does not sign out.
    */
   idToken(isForced?: boolean): Promise<string>;
   /** Forgets the session. `endSession` ends it on the server too. */

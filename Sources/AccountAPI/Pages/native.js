@@ -31,9 +31,10 @@ export function appAddress(request, event) {
     ].join(";");
   }
   for (const [name, value] of said) page.searchParams.set(name, value);
-  if (request.loopback) return `http://127.0.0.1:${request.loopback}/link?deep_link_id=${encodeURIComponent(page.href)}`;
+  const path = `link?deep_pathid=${encodeURIComponent(page.href)}`;
+  if (request.loopback) return `http://127.0.0.1:${request.loopback}/${path}`;
   const host = request.appId || request.clientId ? "firebaseauth" : "google";
-  return `${scheme(request)}://${host}/link?deep_link_id=${encodeURIComponent(page.href)}`;
+  return `${scheme(request)}://${host}/${path}`;
 }
 
 // The URL scheme of an iOS app: its encoded app id, or its reversed client id, or its bundle id.

@@ -11,7 +11,7 @@ enum ServerFeature: String, CaseIterable, Sendable {
     case accountPage
     /// `asksFirst` in `accounts:signInWithIdp`.
     case asksFirst
-    /// The routes of one's own account: methods, sessions, history, export.
+    /// The routes of the account of the session: methods, sessions, history, export.
     case account
     /// The routes of conflicts.
     case conflict

@@ -8,8 +8,8 @@ import Testing
 /// scripts and the server, and requires Trusted Types.
 ///
 /// The part of the Firebase JS SDK that the resolver meets is written down in `sdk.js`. The interface is
-/// `PopupRedirectResolverInternal` of firebase-js-sdk 12.18.0 (`packages/auth/src/model/popup_redirect.ts`); the callers
-/// are `core/strategies/abstract_popup_redirect_operation.ts`, `core/strategies/redirect.ts`,
+/// `PopupRedirectResolverInternal` of firebase-js-sdk 12.18.0, in `packages/auth/src/model/popup_redirect.ts`. The
+/// callers are `core/strategies/abstract_popup_redirect_operation.ts`, `core/strategies/redirect.ts`,
 /// `platform_browser/strategies/popup.ts` and `AuthImpl.initializeCurrentUser`.
 struct WebClientApp: Sendable {
     /// The URL of the app's page, with a query.
@@ -51,8 +51,8 @@ struct WebClientApp: Sendable {
     private static func page(_ server: String) -> String {
         """
         <!doctype html><html lang="en"><meta charset="utf-8"><title>App</title>
-        <meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'self'; connect-src \(server);
-          require-trusted-types-for 'script'">
+        <meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'self';
+          connect-src \(server); require-trusted-types-for 'script'">
         <script type="module" src="app.js"></script>
         <button id="popup">popup</button><button id="redirect">redirect</button>
         <button id="sdkPopup">SDK popup</button><button id="sdkRedirect">SDK redirect</button></html>
@@ -94,7 +94,8 @@ struct WebClientApp: Sendable {
         on("popup", () => concord.signInWithPopup("github.com", asked));
         on("redirect", () => concord.signInWithRedirect("github.com", asked));
         on("sdkPopup", () => popup(auth, "signInViaPopup"));
-        on("sdkRedirect", () => redirect(auth, query.get("type") ?? "signInViaRedirect", query.get("eventId") ?? undefined));
+        const type = query.get("type") ?? "signInViaRedirect";
+        on("sdkRedirect", () => redirect(auth, type, query.get("eventId") ?? undefined));
         window.isReady = true;
         """#
 
@@ -125,7 +126,9 @@ struct WebClientApp: Sendable {
           },
           _popupRedirectResolver: new SDKResolver(),
           _key() { return `${this.config.authDomain}_${this.config.apiKey}_${this.name}`; },
-          _errorFactory: { create: (code, data) => Object.assign(new Error(code), { code: `auth/${code}`, details: data }) },
+          _errorFactory: {
+            create: (code, data) => Object.assign(new Error(code), { code: `auth/${code}`, details: data }),
+          },
         };
 
         const provider = {
