@@ -31,7 +31,7 @@ export function appAddress(request, event) {
     ].join(";");
   }
   for (const [name, value] of said) page.searchParams.set(name, value);
-  const path = `link?deep_pathid=${encodeURIComponent(page.href)}`;
+  const path = `link?deep_link_id=${encodeURIComponent(page.href)}`;
   if (request.loopback) return `http://127.0.0.1:${request.loopback}/${path}`;
   const host = request.appId || request.clientId ? "firebaseauth" : "google";
   return `${scheme(request)}://${host}/${path}`;
