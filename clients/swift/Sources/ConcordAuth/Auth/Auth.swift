@@ -1,0 +1,114 @@
+import Foundation
+
+/// The client of one project of a Concord server: signs users in, keeps the session, and refreshes its tokens.
+///
+/// ```swift
+/// try Auth.configure(AuthConfiguration(
+///     server: URL(string: "https://id.example.com")!, apiKey: "API-KEY", projectID: "PROJECT-ID"
+/// ))
+/// let result = try await Auth.auth().signIn(withEmail: "ada@example.com", password: "correct horse")
+/// print(result.user.uid)
+/// ```
+///
+/// Names follow FirebaseAuth. Differences: every function is `async` or immediate, errors are ``AuthError``, and state
+/// is observed with ``authStateChanges`` and ``idTokenChanges``.
+///
+/// **Concurrency.** All functions may be called from any task, at the same time. Sign-ins at once leave one consistent
+/// session, that of the last one that stored it. A cancelled task throws ``AuthErrorCode/taskCancelled`` at once; the
+/// request may have reached the server all the same. Every call ends within ``AuthConfiguration/requestTimeout``.
+///
+/// **Killed apps.** The client stores each result before it returns it. A sign-in whose tokens arrived survives the
+/// end of the process at any later point.
+public final class Auth: Sendable {
+    struct State {
+        /// The user object of the session, as long as the app holds it.
+        weak var user: User?
+        var published: Published?
+        var nextListener = 0
+        var stateListeners: [Int: AsyncStream<User?>.Continuation] = [:]
+        var tokenListeners: [Int: AsyncStream<User?>.Continuation] = [:]
+    }
+
+    public let configuration: AuthConfiguration
+    let backend: Backend
+    let keeper: StateKeeper
+    let tokens: TokenRefresher
+    let state = Locked(State())
+
+    private static let shared = Locked<Auth?>(nil)
+
+    /// - Throws: ``AuthErrorCode/insecureServer``, ``AuthErrorCode/invalidArgument`` or
+    ///   ``AuthErrorCode/invalidAPIKey``. The store is not touched.
+    public convenience init(configuration: AuthConfiguration) throws(AuthError) {
+        try self.init(configuration: configuration, pause: nil)
+    }
+
+    /// - Parameter pause: Waits between attempts of a call, in tests.
+    init(
+        configuration: AuthConfiguration,
+        pause: (@Sendable (TimeInterval) async throws -> Void)?
+    ) throws(AuthError) {
+        try configuration.check()
+        self.configuration = configuration
+        var backend = Backend(configuration)
+        if let pause { backend.pause = pause }
+        self.backend = backend
+        keeper = StateKeeper(configuration.sessions)
+        tokens = TokenRefresher(backend: backend, keeper: keeper)
+    }
+
+    /// Sets the client that ``auth()`` returns. Call it once, when the app starts.
+    public static func configure(_ configuration: AuthConfiguration) throws(AuthError) {
+        let auth = try Auth(configuration: configuration)
+        shared.with { $0 = auth }
+    }
+
+    /// The client of ``configure(_:)``. Calling it first is a programming error, as in FirebaseAuth.
+    public static func auth() -> Auth {
+        guard let auth = shared.with({ $0 }) else {
+            preconditionFailure("Call Auth.configure(_:) before Auth.auth().")
+        }
+        return auth
+    }
+
+    /// The signed-in user; `nil` if there is none or the store cannot be read.
+    ///
+    /// The same object is returned as long as the app holds it and the session lasts. ``currentSession()`` throws the
+    /// error of an unreadable store.
+    public var currentUser: User? {
+        guard let state = try? keeper.read() else { return self.state.with { $0.user } }
+        return publish(state)
+    }
+
+    /// As ``currentUser``, but throws if the store cannot be read.
+    public func storedUser() throws(AuthError) -> User? { publish(try keeper.read()) }
+
+    /// The language of mails and texts (BCP 47); `nil` for the project's.
+    public var languageCode: String? {
+        get { backend.language.with { $0 } }
+        set { backend.language.with { $0 = newValue } }
+    }
+
+    /// Sets ``languageCode`` to the app's language.
+    public func useAppLanguage() { languageCode = Locale.preferredLanguages.first }
+
+    /// Ends the session on this device, also if the store cannot be read by this version. Works offline.
+    ///
+    /// A refresh that is under way cannot bring the session back. Other sessions of the account stay; `user.sessions()`
+    /// lists them.
+    public func signOut() throws(AuthError) {
+        let scope = configuration.scope
+        let (state, _) = try keeper.change { state in
+            if state.session?.scope == scope { state.session = nil }
+            state.redirect = nil
+        }
+        publish(state)
+    }
+
+    /// Starts over with an empty store, after ``AuthErrorCode/storeUnreadable`` or ``AuthErrorCode/storeFutureFormat``.
+    /// ``FileSessionStore`` moves the old file to `<name>.broken`.
+    public func discardStoredState() throws(AuthError) {
+        try keeper.discard()
+        publish(StoredState())
+    }
+}

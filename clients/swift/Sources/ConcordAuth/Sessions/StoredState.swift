@@ -1,0 +1,118 @@
+import Foundation
+
+/// Everything that the client stores. An app treats it as opaque; ``SessionStore`` implementations store
+/// ``encoded()``.
+///
+/// A state is written as a whole: no reader ever sees a session with another session's tokens.
+public struct StoredState: Sendable, Codable {
+    /// Identifies one written state. It changes with every write.
+    public typealias Version = UInt64
+
+    /// The most conflicts, mailed links and verification IDs that are stored. The oldest makes room.
+    static let mostPending = 8
+
+    private(set) var format = StoredState.format
+    /// The version of this state.
+    public internal(set) var version: Version
+    var session: StoredSession?
+    /// The token that makes this device known to the accounts that signed in on it.
+    var deviceToken: Secret?
+    /// Open conflicts, newest last.
+    var conflicts: [AuthConflict] = []
+    /// Addresses that a sign-in link was requested for, newest last.
+    var emailLinks: [PendingEmailLink] = []
+    /// Text messages under way, newest last.
+    var phoneVerifications: [PendingPhoneVerification] = []
+    /// The web flow that is open.
+    var redirect: PendingRedirect?
+
+    /// An empty state. Versions start at a random number, so that a store that was emptied meanwhile is another one.
+    init() { version = .random(in: 0...(.max >> 16)) }
+}
+
+extension StoredState: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    public var description: String { "StoredState(version \(version), user \(session?.user.uid ?? "none"))" }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// A session, with the account as the server last described it.
+struct StoredSession: Sendable, Codable, Equatable {
+    /// Identifies the sign-in. Refreshed tokens stay in it; another sign-in, even of the same user, begins another one.
+    let id: UUID
+    /// The server and project of the session (``AuthConfiguration/scope``).
+    let scope: String
+    var refreshToken: Secret
+    var idToken: Secret
+    /// The time of this machine at which the ID token arrived.
+    var receiveTime: Date
+    /// Seconds that the ID token is valid for, from its arrival.
+    var lifetime: TimeInterval
+    var user: StoredUser
+}
+
+/// An account, as `accounts:lookup` describes it.
+struct StoredUser: Sendable, Codable, Equatable {
+    struct Provider: Sendable, Codable, Equatable {
+        var providerID: String
+        var uid: String
+        var email: String?
+        var displayName: String?
+        var photoURL: String?
+        var phoneNumber: String?
+    }
+
+    struct Factor: Sendable, Codable, Equatable {
+        var uid: String
+        var displayName: String?
+        var enrollmentDate: Date?
+        /// The number, or `nil` for a TOTP app.
+        var phoneNumber: String?
+    }
+
+    var uid: String
+    var email: String?
+    var isEmailVerified = false
+    var displayName: String?
+    var photoURL: String?
+    var phoneNumber: String?
+    var isAnonymous = false
+    var hasPassword = false
+    var creationDate: Date?
+    var lastSignInDate: Date?
+    var providers: [Provider] = []
+    var factors: [Factor] = []
+    var tenantID: String?
+}
+
+/// A sign-in link that was requested on this device.
+struct PendingEmailLink: Sendable, Codable, Equatable {
+    let scope: String
+    let email: String
+    let continueURL: String?
+    let requestTime: Date
+}
+
+/// A text message that was requested on this device.
+struct PendingPhoneVerification: Sendable, Codable, Equatable {
+    let scope: String
+    let verificationID: Secret
+    let phoneNumber: String
+    let requestTime: Date
+}
+
+/// A web flow that was started on this device.
+struct PendingRedirect: Sendable, Codable, Equatable {
+    let scope: String
+    /// `signIn`, `link`, `reauthenticate` or `verifyApp`.
+    let operation: String
+    let eventID: String
+    /// The secret whose digest the page got.
+    let sessionSecret: Secret
+    let providerID: String?
+    /// The user to link or reauthenticate.
+    let uid: String?
+    let startTime: Date
+    /// The form of the callback, as its opener encodes it.
+    let callback: String?
+}
