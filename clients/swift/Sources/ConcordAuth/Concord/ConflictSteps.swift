@@ -1,0 +1,264 @@
+public import Foundation
+
+// The steps that settle a conflict. Each stores what it learnt before it returns.
+
+extension AuthConflict {
+    private static let path = "/concord/v1/conflict"
+
+    /// Reads the conflict's state, and stores its address and end.
+    ///
+    /// An ``Kind/unprovenAddress`` is not readable: its owner answers the mail first. The state then comes from this
+    /// client.
+    ///
+    /// - Throws: ``AuthError`` with server code `conflict-expired`, `conflict-closed` or `conflict-unknown`: the conflict
+    ///   has ended, and is removed from the store.
+    public func read(in auth: Auth) async throws(AuthError) -> ConflictStatus {
+        let conflict = try auth.newest(self)
+        guard conflict.kind != .unprovenAddress else { return conflict.localStatus }
+        var call = Call<ConflictWire>.get(Self.path, bearer: conflict.handle.text)
+        if let proof = conflict.proof { call.headers["Concord-Proof"] = proof.token.text }
+        let answer = try await conflict.ending(in: auth) { () throws(AuthError) in try await auth.backend.call(call) }
+        return try conflict.store(answer, in: auth)
+    }
+
+    /// Mails a code and a link to the address of the account. Five mails are sent for a conflict at most.
+    ///
+    /// For an ``Kind/unprovenAddress`` the refused sign-in mailed the code, and nothing more is sent.
+    ///
+    /// - Throws: Server code `too-many-attempts` or `too-many-mails`; `proof-not-offered` if the project wants a sign-in.
+    @discardableResult
+    public func startProof(in auth: Auth) async throws(AuthError) -> ConflictStatus {
+        let conflict = try auth.newest(self)
+        guard conflict.kind != .unprovenAddress else { return conflict.localStatus }
+        let call = Call<ConflictWire>.post(Self.path + "/proof", ["kind": "mailbox"], bearer: conflict.handle.text)
+        let answer = try await conflict.ending(in: auth) { () throws(AuthError) in
+            try await auth.backend.call(call.once())
+        }
+        return try conflict.store(answer, in: auth)
+    }
+
+    /// Proves the mailbox with the mailed code, and stores the proof.
+    ///
+    /// - Parameter code: Eight digits. Blanks and hyphens do not count.
+    /// - Returns: What settling the conflict changes. Show it before ``resolve(_:in:)``.
+    /// - Throws: `invalidVerificationCode` for a wrong code; five of them end the proof.
+    @discardableResult
+    public func prove(code: String, in auth: Auth) async throws(AuthError) -> ConflictProof {
+        try await prove(["code": code.json], code, in: auth)
+    }
+
+    /// Proves the mailbox with the mailed link: `…/conflict#handle=…&proof=…` or `…/signin#signUp=…&proof=…`.
+    ///
+    /// - Throws: `invalidActionCode` if the address has no proof.
+    @discardableResult
+    public func prove(link: URL, in auth: Auth) async throws(AuthError) -> ConflictProof {
+        guard let secret = link.fragmentParameters["proof"] else {
+            throw AuthError(.invalidActionCode, "The link has no proof. Open the newest mail.")
+        }
+        return try await prove(["linkSecret": secret.json], secret, in: auth)
+    }
+
+    /// Links the credential to the account and signs its owner in, in one step. For an address without an account, it
+    /// creates the account.
+    ///
+    /// A repetition after a lost answer, also by a later process, gets the answer of the first request.
+    ///
+    /// - Parameter proof: The proof that the person agreed to; `nil` for the stored one.
+    /// - Throws: Server code `proof-required` without a proof, `proof-expired`, `proof-stale`; `second-factor-required`
+    ///   if the account has a second factor: use ``settle(with:in:)``.
+    @discardableResult
+    public func resolve(_ proof: ConflictProof? = nil, in auth: Auth) async throws(AuthError) -> AuthDataResult {
+        var conflict = try auth.newest(self)
+        guard let proof = proof ?? conflict.proof else {
+            throw AuthError(.conflictNotProven, "Prove the mailbox first: startProof(in:), then prove(code:in:).")
+        }
+        conflict.proof = proof
+        if conflict.kind == .unprovenAddress, proof.accountExists { conflict = try await conflict.opened(in: auth) }
+        let token = (conflict.proof ?? proof).token
+        let isNew = conflict.kind == .unprovenAddress
+        let path = isNew ? PendingSignUp.path + ":create" : Self.path + ":resolve"
+        var body = try auth.deviceMembers()
+        body["proofToken"] = token.text.json
+        let call = Call<SignInAnswer>.post(path, body, bearer: conflict.handle.text)
+            .once(Digest.idempotencyKey(conflict.handle, path, token.text))
+        let answer = try await conflict.ending(in: auth) { () throws(AuthError) in try await auth.backend.call(call) }
+        let result = try await auth.finishSignIn(answer, providerID: providerID, isNewUser: isNew)
+        try auth.forget(conflict)
+        return result
+    }
+
+    /// Signs in with a method that the account already has, and links the credential that waits.
+    ///
+    /// If the app is killed between both, the session and the conflict are stored: continue with ``link(to:)``.
+    ///
+    /// - Throws: The errors of ``Auth/signIn(with:)``. After `secondFactorRequired`, resolve the sign-in, then
+    ///   ``link(to:)``.
+    @discardableResult
+    public func settle(with credential: AuthCredential, in auth: Auth) async throws(AuthError) -> AuthDataResult {
+        _ = try auth.newest(self)
+        let result = try await auth.signIn(with: credential)
+        return try await link(to: result.user)
+    }
+
+    /// Links the credential that waits to a signed-in user.
+    ///
+    /// - Throws: `requiresRecentLogin` if the sign-in is too old; `credentialAlreadyInUse` if another account has the
+    ///   identity meanwhile; `invalidCredential` if the conflict has ended: sign in with the provider again.
+    @discardableResult
+    public func link(to user: User) async throws(AuthError) -> AuthDataResult {
+        let conflict = try user.auth.newest(self)
+        do {
+            let result = try await user.link(with: conflict.credential)
+            try user.auth.forget(conflict)
+            return result
+        } catch where error.serverCode == "INVALID_PENDING_TOKEN" {
+            // Used: by this process or an earlier one, whose answer was lost, or by the sign-in while a proof held.
+            try await user.reload()
+            try user.auth.forget(conflict)
+            guard user.providerData.contains(where: { $0.providerID == providerID }) else { throw error }
+            return AuthDataResult(user: user, credential: nil, additionalUserInfo: nil)
+        }
+    }
+
+    /// Declines the conflict: its credential becomes unusable, and the account stays as it is.
+    public func decline(in auth: Auth) async throws(AuthError) {
+        let conflict = try auth.newest(self)
+        let call = Call<Nothing>.post(Self.path + ":decline", bearer: conflict.handle.text)
+            .once(Digest.idempotencyKey(conflict.handle, "decline"))
+        _ = try await conflict.ending(in: auth) { () throws(AuthError) in try await auth.backend.call(call) }
+        try auth.forget(conflict)
+    }
+
+    /// The credential that waits, for ``Auth/signIn(with:)`` and ``User/link(with:)``.
+    public var credential: OAuthCredential {
+        OAuthCredential(providerID: providerID, pendingToken: handle.text)
+    }
+
+    // MARK: Wire
+
+    private func prove(
+        _ body: [String: JSONValue?],
+        _ answer: String,
+        in auth: Auth
+    ) async throws(AuthError) -> ConflictProof {
+        var conflict = try auth.newest(self)
+        if conflict.kind == .unprovenAddress {
+            conflict.proof = try await PendingSignUp.prove(conflict, body, in: auth)
+            try auth.replace(conflict)
+            if conflict.proof?.accountExists == true { conflict = try await conflict.opened(in: auth) }
+        } else {
+            let path = Self.path + "/proof:complete"
+            let call = Call<ProvenConflictWire>.post(path, body, bearer: conflict.handle.text)
+                .once(Digest.idempotencyKey(conflict.handle, path, answer))
+            let proven = try await conflict.ending(in: auth) { () throws(AuthError) in
+                try await auth.backend.call(call)
+            }
+            conflict.take(proven)
+            try auth.replace(conflict)
+        }
+        guard let proof = conflict.proof else { throw AuthError(.internalError, "The answer has no proof.") }
+        return proof
+    }
+
+    /// Turns a proven sign-up into the proven conflict of the account that has the address.
+    private func opened(in auth: Auth) async throws(AuthError) -> AuthConflict {
+        var conflict = self
+        let opened = try await PendingSignUp.open(conflict, in: auth)
+        conflict.handle = opened.pendingToken
+        conflict.kind = .accountExists
+        conflict.take(ProvenConflictWire(conflict: opened.conflict, proofToken: opened.proofToken))
+        try auth.replace(conflict)
+        return conflict
+    }
+
+    /// Takes the proof from an answer.
+    mutating func take(_ proven: ProvenConflictWire) {
+        email = proven.conflict.email ?? email
+        expireTime = proven.conflict.expireTime
+        proof = ConflictProof(
+            suspended: proven.conflict.suspended ?? [],
+            replaced: proven.conflict.replaced ?? [],
+            signInMethods: proven.conflict.signInMethods ?? [],
+            accountExists: true,
+            expireTime: proven.conflict.proof?.expireTime,
+            token: proven.proofToken
+        )
+    }
+
+    private func store(_ answer: ConflictWire, in auth: Auth) throws(AuthError) -> ConflictStatus {
+        var conflict = try auth.newest(self)
+        conflict.email = answer.email ?? conflict.email
+        conflict.expireTime = answer.expireTime
+        let status = answer.status
+        switch status.state {
+        case .open, .proven, .unknown: try auth.replace(conflict)
+        case .resolved, .declined, .expired, .superseded: try auth.forget(conflict)
+        }
+        return status
+    }
+
+    /// Runs a request, and removes the conflict from the store if the server says that it has ended.
+    func ending<Answer>(
+        in auth: Auth,
+        _ request: () async throws(AuthError) -> Answer
+    ) async throws(AuthError) -> Answer {
+        do {
+            return try await request()
+        } catch {
+            let hasEnded =
+                switch error.serverCode {
+                case ProblemCode.conflictClosed, ProblemCode.conflictExpired, ProblemCode.conflictUnknown: true
+                case ProblemCode.codeUnusable: kind == .unprovenAddress
+                default: false
+                }
+            if hasEnded { try auth.forget(self) }
+            throw error
+        }
+    }
+
+    /// The state of a sign-up that waits for its mailbox. Concord stores it for six hours.
+    private var localStatus: ConflictStatus {
+        ConflictStatus(
+            state: proof == nil ? .open : .proven,
+            email: email,
+            openTime: receiveTime,
+            expireTime: receiveTime.addingTimeInterval(21_600),
+            attemptsLeft: nil
+        )
+    }
+}
+
+/// `Conflict` of `docs/openapi.json`.
+struct ConflictWire: Decodable, Sendable {
+    struct Proof: Decodable, Sendable {
+        let attemptsLeft: Int
+        let expireTime: Date
+    }
+
+    let state: String
+    let kind: String
+    let providerId: String
+    let email: String?
+    let openTime: Date
+    let expireTime: Date
+    let proof: Proof?
+    let signInMethods: [String]?
+    let suspended: [Suspension]?
+    let replaced: [String]?
+
+    var status: ConflictStatus {
+        ConflictStatus(
+            state: ConflictStatus.State(rawValue: state) ?? .unknown,
+            email: email,
+            openTime: openTime,
+            expireTime: expireTime,
+            attemptsLeft: proof?.attemptsLeft
+        )
+    }
+}
+
+/// `ProvenConflict` of `docs/openapi.json`.
+struct ProvenConflictWire: Decodable, Sendable {
+    let conflict: ConflictWire
+    let proofToken: Secret
+}
