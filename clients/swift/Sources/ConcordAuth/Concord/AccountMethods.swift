@@ -46,8 +46,8 @@ extension User {
     ///
     /// - Parameter method: ``AccountMethod/method``.
     /// - Parameter version: ``AccountMethods/version`` of the list that the person saw. If the account changed since,
-    ///   nothing is removed (`precondition-failed`).
-    /// - Throws: `requiresRecentLogin` if the sign-in is too old; server code `last-sign-in-method` for the last one.
+    ///   nothing is removed (`changedMeanwhile`).
+    /// - Throws: `requiresRecentLogin` if the sign-in is too old; `lastSignInMethod` for the last one.
     @discardableResult
     public func removeMethod(
         _ method: String,

@@ -60,24 +60,25 @@ public struct AuthConflict: Sendable, Codable, Hashable, Identifiable {
 
     /// `pendingToken` of the answer: it settles the conflict together with a proof.
     var handle: Secret
+    /// The server and project as text (``AuthConfiguration/scope``).
+    let scope: String
 
     init(
         kind: Kind,
         providerID: String,
         email: String?,
         handle: String,
-        server: URL,
-        projectID: String,
-        receiveTime: Date
+        configuration: AuthConfiguration
     ) {
         id = Digest.hex(of: handle)
         self.kind = kind
         self.providerID = providerID
         self.email = email
         self.handle = Secret(handle)
-        self.server = server
-        self.projectID = projectID
-        self.receiveTime = receiveTime
+        server = configuration.server
+        projectID = configuration.projectID
+        scope = configuration.scope
+        receiveTime = configuration.now()
     }
 
     /// The longest lifetime that a project can give a conflict (`concord.conflictLifetimeSeconds`).

@@ -7,7 +7,7 @@ extension Auth {
     ///
     /// The server reads `deviceToken` only beside `returnDeviceToken`.
     func deviceMembers() throws(AuthError) -> [String: JSONValue?] {
-        ["returnDeviceToken": true, "deviceToken": try storedState().deviceToken?.json]
+        ["returnDeviceToken": true, "deviceToken": try keeper.read().deviceToken?.json]
     }
 }
 
@@ -20,10 +20,10 @@ extension User {
         var call = call
         call.bearer = try await getIDToken()
         do {
-            return try await auth.backend.answer(call)
-        } catch where error.serverCode == ProblemCode.invalidSession {
+            return try await auth.backend.send(call)
+        } catch where error.serverCode == "invalid-session" {
             call.bearer = try await getIDToken(forcingRefresh: true)
-            return try await auth.backend.answer(call)
+            return try await auth.backend.send(call)
         }
     }
 }
@@ -60,15 +60,4 @@ func segment(_ text: String) -> String {
 
 extension CharacterSet {
     fileprivate static let ascii = CharacterSet(charactersIn: Unicode.Scalar(0x21)...Unicode.Scalar(0x7e))
-}
-
-/// Types of the problems that this client tells apart (docs/reference/errors.md, "Problems").
-enum ProblemCode {
-    static let invalidSession = "invalid-session"
-    static let conflictClosed = "conflict-closed"
-    static let conflictExpired = "conflict-expired"
-    static let conflictUnknown = "conflict-unknown"
-    static let codeUnusable = "code-unusable"
-    static let proofExpired = "proof-expired"
-    static let proofStale = "proof-stale"
 }

@@ -10,7 +10,7 @@ extension AuthConflict {
     /// An ``Kind/unprovenAddress`` is not readable: its owner answers the mail first. The state then comes from this
     /// client.
     ///
-    /// - Throws: ``AuthError`` with server code `conflict-expired`, `conflict-closed` or `conflict-unknown`: the conflict
+    /// - Throws: `conflictExpired`, `conflictClosed` or `conflictUnknown`: the conflict
     ///   has ended, and is removed from the store.
     public func read(in auth: Auth) async throws(AuthError) -> ConflictStatus {
         let conflict = try auth.newest(self)
@@ -25,7 +25,7 @@ extension AuthConflict {
     ///
     /// For an ``Kind/unprovenAddress`` the refused sign-in mailed the code, and nothing more is sent.
     ///
-    /// - Throws: Server code `too-many-attempts` or `too-many-mails`; `proof-not-offered` if the project wants a sign-in.
+    /// - Throws: `tooManyRequests` or `tooManyMails`; `proofNotOffered` if the project wants a sign-in.
     @discardableResult
     public func startProof(in auth: Auth) async throws(AuthError) -> ConflictStatus {
         let conflict = try auth.newest(self)
@@ -41,7 +41,7 @@ extension AuthConflict {
     ///
     /// - Parameter code: Eight digits. Blanks and hyphens do not count.
     /// - Returns: What settling the conflict changes. Show it before ``resolve(_:in:)``.
-    /// - Throws: `invalidVerificationCode` for a wrong code; five of them end the proof.
+    /// - Throws: `wrongProof` for a wrong code; five of them end the proof.
     @discardableResult
     public func prove(code: String, in auth: Auth) async throws(AuthError) -> ConflictProof {
         try await prove(["code": code.json], code, in: auth)
@@ -64,13 +64,13 @@ extension AuthConflict {
     /// A repetition after a lost answer, also by a later process, gets the answer of the first request.
     ///
     /// - Parameter proof: The proof that the person agreed to; `nil` for the stored one.
-    /// - Throws: Server code `proof-required` without a proof, `proof-expired`, `proof-stale`; `second-factor-required`
+    /// - Throws: `proofRequired` without a proof, `proofExpired`, `proofStale`; `secondFactorRequired`
     ///   if the account has a second factor: use ``settle(with:in:)``.
     @discardableResult
     public func resolve(_ proof: ConflictProof? = nil, in auth: Auth) async throws(AuthError) -> AuthDataResult {
         var conflict = try auth.newest(self)
         guard let proof = proof ?? conflict.proof else {
-            throw AuthError(.conflictNotProven, "Prove the mailbox first: startProof(in:), then prove(code:in:).")
+            throw AuthError(.proofRequired, "Prove the mailbox first: startProof(in:), then prove(code:in:).")
         }
         conflict.proof = proof
         if conflict.kind == .unprovenAddress, proof.accountExists { conflict = try await conflict.opened(in: auth) }
@@ -206,9 +206,9 @@ extension AuthConflict {
             return try await request()
         } catch {
             let hasEnded =
-                switch error.serverCode {
-                case ProblemCode.conflictClosed, ProblemCode.conflictExpired, ProblemCode.conflictUnknown: true
-                case ProblemCode.codeUnusable: kind == .unprovenAddress
+                switch error.code {
+                case .conflictClosed, .conflictExpired, .conflictUnknown: true
+                case .codeUnusable: kind == .unprovenAddress
                 default: false
                 }
             if hasEnded { try auth.forget(self) }

@@ -53,12 +53,12 @@ extension Auth {
     /// On a device that the account knows, the answer has the methods at once.
     ///
     /// - Parameter continueURL: A page of the app on an authorized domain. The links in the mail lead back to it.
-    /// - Throws: `invalidEmail`; `tooManyRequests` above the limits on mails.
+    /// - Throws: `invalidArgument` for no address; `tooManyMails` above the limits on mails.
     public func lookup(email: String, continueURL: URL? = nil) async throws(AuthError) -> LookupAnswer {
         let body: [String: JSONValue?] = [
             "email": email.json,
             "continueUrl": continueURL?.absoluteString.json,
-            "deviceToken": try storedState().deviceToken?.json,
+            "deviceToken": try keeper.read().deviceToken?.json,
         ]
         let answer = try await backend.call(Call<LookupWire>.post(Self.lookupPath, body))
         guard let methods = answer.methods else { return .mailSent }
@@ -73,7 +73,7 @@ extension Auth {
 
     /// Proves the mailbox with the eight digits of the mail. The code stays usable until a step uses the proof.
     ///
-    /// - Throws: `invalidVerificationCode` for a wrong code, `expiredActionCode` for an old or used one.
+    /// - Throws: `wrongProof` for a wrong code, `codeUnusable` for an old or used one.
     public func prove(lookupCode code: String, email: String) async throws(AuthError) -> ProvenLookup {
         try await backend.call(.post(Self.lookupPath + ":prove", ["email": email.json, "code": code.json]))
     }
@@ -99,7 +99,7 @@ extension ProvenLookup {
     /// Signs in as a mailed link does, and suspends ``suspended``.
     ///
     /// - Parameter conflict: A conflict of the account. The sign-in links its credential too.
-    /// - Throws: `secondFactorRequired` with a resolver; server code `proof-expired`, `proof-stale`, `code-unusable`:
+    /// - Throws: `secondFactorRequired` with a resolver; `proofExpired`, `proofStale`, `codeUnusable`:
     ///   request a new lookup.
     @discardableResult
     public func signIn(in auth: Auth, linking conflict: AuthConflict? = nil) async throws(AuthError) -> AuthDataResult {
@@ -116,7 +116,7 @@ extension ProvenLookup {
 
     /// Sets a password of the account, and returns its address. It signs nobody in.
     ///
-    /// - Throws: `weakPassword`; server code `proof-expired`, `proof-stale`, `code-unusable`: request a new lookup.
+    /// - Throws: `weakPassword`; `proofExpired`, `proofStale`, `codeUnusable`: request a new lookup.
     @discardableResult
     public func setPassword(_ password: String, in auth: Auth) async throws(AuthError) -> String {
         let code = try await passwordResetCode(in: auth)

@@ -114,8 +114,8 @@ extension User {
     /// If receivers of webhooks have to agree, the answer's state is ``AccountMerge/State/prepared``: read it again with
     /// ``merge(_:)``.
     ///
-    /// - Throws: `requiresRecentLogin` if one of the sign-ins is too old; server code `choices-needed` or
-    ///   `merge-refused`.
+    /// - Throws: `requiresRecentLogin` if one of the sign-ins is too old; `choicesNeeded` or
+    ///   `mergeRefused`.
     public func merge(
         with other: User,
         choices: [String: MergeSide] = [:]
@@ -137,8 +137,8 @@ extension User {
     /// Undoes a merge into this account. Every session of both accounts ends, also this one, and the user is signed out
     /// locally.
     ///
-    /// - Throws: `requiresRecentLogin` if the sign-in is too old; server code `later-changes` if a later change would be
-    ///   overwritten, `merge-closed` if it is too late.
+    /// - Throws: `requiresRecentLogin` if the sign-in is too old; `laterChanges` if a later change would be
+    ///   overwritten, `mergeClosed` if it is too late.
     @discardableResult
     public func undoMerge(_ id: String, version: ResourceVersion? = nil) async throws(AuthError) -> AccountMerge {
         let call = Call<AccountMerge>.post("/concord/v1/account/merges/\(segment(id)):undo")

@@ -4,17 +4,14 @@ import Foundation
 // they end. A process that is killed at any point thus finds the newest state.
 
 extension Auth {
-    /// Number of conflicts that the store holds. A newer one replaces the oldest.
-    static let pendingConflictsMax = 8
-
     /// Returns the conflicts of this server and project that have not ended, the newest first.
     ///
     /// An app calls it at launch, and offers to continue. Expired conflicts are removed from the store.
     public func pendingConflicts() throws(AuthError) -> [AuthConflict] {
         let now = configuration.now()
-        let stored = try storedState().conflicts
+        let stored = try keeper.read().conflicts
         if stored.contains(where: { $0.isExpired(at: now) }) {
-            try updateStored { state in state.conflicts.removeAll { $0.isExpired(at: now) } }
+            _ = try keeper.change { state in state.conflicts.removeAll { $0.isExpired(at: now) } }
         }
         return stored.filter { isOwn($0) && !$0.isExpired(at: now) }.reversed()
     }
@@ -22,49 +19,49 @@ extension Auth {
     /// Stores a conflict, unless the store has it.
     func add(_ conflict: AuthConflict) throws(AuthError) {
         let now = configuration.now()
-        try updateStored { state in
+        _ = try keeper.change { state in
             guard !state.conflicts.contains(where: { $0.id == conflict.id }) else { return }
             state.conflicts.removeAll { $0.isExpired(at: now) }
             state.conflicts.append(conflict)
-            state.conflicts.removeFirst(max(0, state.conflicts.count - Self.pendingConflictsMax))
+            state.conflicts.removeFirst(max(0, state.conflicts.count - StoredState.mostPending))
         }
     }
 
     /// Stores the newest state of a conflict.
     func replace(_ conflict: AuthConflict) throws(AuthError) {
-        try updateStored { state in
+        _ = try keeper.change { state in
             if let index = state.conflicts.firstIndex(where: { $0.id == conflict.id }) {
                 state.conflicts[index] = conflict
             } else {
                 state.conflicts.append(conflict)
-                state.conflicts.removeFirst(max(0, state.conflicts.count - Self.pendingConflictsMax))
+                state.conflicts.removeFirst(max(0, state.conflicts.count - StoredState.mostPending))
             }
         }
     }
 
     /// Removes a conflict that has ended.
     func forget(_ conflict: AuthConflict) throws(AuthError) {
-        try updateStored { state in state.conflicts.removeAll { $0.id == conflict.id } }
+        _ = try keeper.change { state in state.conflicts.removeAll { $0.id == conflict.id } }
     }
 
     /// Removes the conflict of a credential that was used.
     func forgetConflict(ofPendingToken token: String) throws(AuthError) {
-        guard try storedState().conflicts.contains(where: { $0.handle.text == token }) else { return }
-        try updateStored { state in state.conflicts.removeAll { $0.handle.text == token } }
+        guard try keeper.read().conflicts.contains(where: { $0.handle.text == token }) else { return }
+        _ = try keeper.change { state in state.conflicts.removeAll { $0.handle.text == token } }
     }
 
     /// Returns the newest state of `conflict`: an earlier process may have proven it.
     func newest(_ conflict: AuthConflict) throws(AuthError) -> AuthConflict {
         guard isOwn(conflict) else {
             throw AuthError(
-                .conflictOfAnotherServer,
+                .conflictUnknown,
                 "The conflict belongs to \(conflict.server.host ?? "another server"), project \(conflict.projectID)."
             )
         }
-        return try storedState().conflicts.first { $0.id == conflict.id } ?? conflict
+        return try keeper.read().conflicts.first { $0.id == conflict.id } ?? conflict
     }
 
     private func isOwn(_ conflict: AuthConflict) -> Bool {
-        conflict.server == configuration.server && conflict.projectID == configuration.projectID
+        conflict.scope == configuration.scope
     }
 }

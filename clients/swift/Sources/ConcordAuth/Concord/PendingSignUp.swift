@@ -41,7 +41,7 @@ public struct PendingSignUp: Sendable, Codable, Hashable {
 
     /// Proves the mailbox with the link.
     ///
-    /// - Throws: Server code `code-unusable` if the sign-up has expired: begin again.
+    /// - Throws: `codeUnusable` if the sign-up has expired: begin again.
     public func prove(in auth: Auth) async throws(AuthError) -> Proven {
         guard let linkSecret else { throw AuthError(.invalidActionCode, "The link has no proof. Enter the code.") }
         return try await auth.backend.call(Self.proveCall(handle, ["linkSecret": linkSecret.text.json]))

@@ -73,7 +73,7 @@ public struct Suspension: Sendable, Hashable, Codable {
 
 /// The version of an account, merge or conflict, as an answer named it.
 ///
-/// A change that carries the version is refused with `precondition-failed` if something changed since: the person then
+/// A change that carries the version is refused with `changedMeanwhile` if something changed since: the person then
 /// sees the new state first.
 public struct ResourceVersion: Sendable, Hashable, Codable {
     /// The entity tag (RFC 9110 §8.8.3), with its quotes.

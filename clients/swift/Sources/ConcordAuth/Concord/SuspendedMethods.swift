@@ -49,7 +49,7 @@ extension User {
     /// Restores the suspended password.
     ///
     /// - Parameter password: The suspended password itself.
-    /// - Throws: `requiresRecentLogin` if the sign-in is too old; server code `wrong-proof` for another password.
+    /// - Throws: `requiresRecentLogin` if the sign-in is too old; `wrongProof` for another password.
     @discardableResult
     public func restorePassword(
         _ password: String,
