@@ -45,7 +45,7 @@ public struct AuthConflict: Sendable, Codable, Hashable, Identifiable {
     public internal(set) var kind: Kind
     /// The provider of the credential that waits.
     public let providerID: String
-    /// The address that the provider named, masked (`a***@e***.com`) once Concord was asked.
+    /// The address that the provider named. Masked (`a***@e***.com`) if the conflict came from another device.
     public internal(set) var email: String?
     /// The end of the conflict; `nil` until ``read(in:)``, because the project chooses the lifetime.
     public internal(set) var expireTime: Date?
@@ -60,25 +60,24 @@ public struct AuthConflict: Sendable, Codable, Hashable, Identifiable {
 
     /// `pendingToken` of the answer: it settles the conflict together with a proof.
     var handle: Secret
-    /// The server and project as text (``AuthConfiguration/scope``).
-    let scope: String
 
     init(
         kind: Kind,
         providerID: String,
         email: String?,
         handle: String,
-        configuration: AuthConfiguration
+        server: URL,
+        projectID: String,
+        receiveTime: Date
     ) {
         id = Digest.hex(of: handle)
         self.kind = kind
         self.providerID = providerID
         self.email = email
         self.handle = Secret(handle)
-        server = configuration.server
-        projectID = configuration.projectID
-        scope = configuration.scope
-        receiveTime = configuration.now()
+        self.server = server
+        self.projectID = projectID
+        self.receiveTime = receiveTime
     }
 
     /// The longest lifetime that a project can give a conflict (`concord.conflictLifetimeSeconds`).

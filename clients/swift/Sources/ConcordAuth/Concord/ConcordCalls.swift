@@ -1,30 +1,44 @@
 import Foundation
 
-// How Concord's own routes are called: with the handle of a conflict, with a session, or without a credential.
-
-extension Auth {
-    /// The names of the session store's fields for a device, in every request that signs in.
-    ///
-    /// The server reads `deviceToken` only beside `returnDeviceToken`.
-    func deviceMembers() throws(AuthError) -> [String: JSONValue?] {
-        ["returnDeviceToken": true, "deviceToken": try keeper.read().deviceToken?.json]
-    }
-}
+// How Concord's own routes of an account are called.
 
 extension User {
     /// Calls a route of the account with the session's ID token.
     ///
     /// If the server says that the session is not valid, the token is refreshed once and the call repeated: this
     /// device's clock may be wrong. A session that ended is refused by the refresh, and the user signed out.
-    func concord<Answer>(_ call: Call<Answer>) async throws(AuthError) -> Answered<Answer> {
+    ///
+    /// - Parameter presentsOthers: True if the call has another session's token too. A refusal then ends neither.
+    func concord<Answer>(
+        _ call: Call<Answer>,
+        presentsOthers: Bool = false
+    ) async throws(AuthError) -> Answered<Answer> {
         var call = call
-        call.bearer = try await getIDToken()
+        let token = try await getIDToken()
+        call.bearer = token
         do {
             return try await auth.backend.send(call)
         } catch where error.serverCode == "invalid-session" {
-            call.bearer = try await getIDToken(forcingRefresh: true)
-            return try await auth.backend.send(call)
+            let fresh = try await getIDToken(forcingRefresh: true)
+            call.bearer = fresh
+            do {
+                return try await auth.backend.send(call)
+            } catch {
+                if !presentsOthers { try auth.endSession(of: self, ifInvalid: fresh, error) }
+                throw error
+            }
+        } catch {
+            if !presentsOthers { try auth.endSession(of: self, ifInvalid: token, error) }
+            throw error
         }
+    }
+
+    /// Signs out on this device, after the server ended the session.
+    func forgetSession() throws(AuthError) {
+        let (state, _) = try auth.keeper.change { state in
+            if state.session?.id == sessionID { state.session = nil }
+        }
+        auth.publish(state)
     }
 }
 

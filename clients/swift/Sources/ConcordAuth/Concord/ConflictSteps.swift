@@ -77,14 +77,12 @@ extension AuthConflict {
         let token = (conflict.proof ?? proof).token
         let isNew = conflict.kind == .unprovenAddress
         let path = isNew ? PendingSignUp.path + ":create" : Self.path + ":resolve"
-        var body = try auth.deviceMembers()
-        body["proofToken"] = token.text.json
-        let call = Call<SignInAnswer>.post(path, body, bearer: conflict.handle.text)
+        let call = Call<SignInAnswer>.post(path, ["proofToken": token.text.json], bearer: conflict.handle.text)
             .once(Digest.idempotencyKey(conflict.handle, path, token.text))
-        let answer = try await conflict.ending(in: auth) { () throws(AuthError) in try await auth.backend.call(call) }
-        let result = try await auth.finishSignIn(answer, providerID: providerID, isNewUser: isNew)
-        try auth.forget(conflict)
-        return result
+        let result = try await conflict.ending(in: auth) { () throws(AuthError) in
+            try await auth.signIn(call, for: .signIn(provider: providerID), settling: conflict.handle)
+        }
+        return isNew ? result.ofNewUser : result
     }
 
     /// Signs in with a method that the account already has, and links the credential that waits.
@@ -116,7 +114,7 @@ extension AuthConflict {
             try await user.reload()
             try user.auth.forget(conflict)
             guard user.providerData.contains(where: { $0.providerID == providerID }) else { throw error }
-            return AuthDataResult(user: user, credential: nil, additionalUserInfo: nil)
+            return AuthDataResult(user: user, additionalUserInfo: nil, credential: nil)
         }
     }
 
@@ -131,7 +129,7 @@ extension AuthConflict {
 
     /// The credential that waits, for ``Auth/signIn(with:)`` and ``User/link(with:)``.
     public var credential: OAuthCredential {
-        OAuthCredential(providerID: providerID, pendingToken: handle.text)
+        AuthCredential(providerID, .oauth(OAuthTokens(pendingToken: handle)))
     }
 
     // MARK: Wire
@@ -173,7 +171,7 @@ extension AuthConflict {
 
     /// Takes the proof from an answer.
     mutating func take(_ proven: ProvenConflictWire) {
-        email = proven.conflict.email ?? email
+        email = email ?? proven.conflict.email
         expireTime = proven.conflict.expireTime
         proof = ConflictProof(
             suspended: proven.conflict.suspended ?? [],
@@ -187,7 +185,7 @@ extension AuthConflict {
 
     private func store(_ answer: ConflictWire, in auth: Auth) throws(AuthError) -> ConflictStatus {
         var conflict = try auth.newest(self)
-        conflict.email = answer.email ?? conflict.email
+        conflict.email = conflict.email ?? answer.email
         conflict.expireTime = answer.expireTime
         let status = answer.status
         switch status.state {

@@ -1,7 +1,7 @@
 public import Foundation
 
 /// The answer to a lookup.
-public enum LookupAnswer: Sendable, Hashable {
+public enum LookupOutcome: Sendable, Hashable {
     /// A mail was sent, if an account has the address or the project mails strangers. Ask for the code in it.
     case mailSent
     /// The account knows this device: the methods, without a mail.
@@ -54,11 +54,11 @@ extension Auth {
     ///
     /// - Parameter continueURL: A page of the app on an authorized domain. The links in the mail lead back to it.
     /// - Throws: `invalidArgument` for no address; `tooManyMails` above the limits on mails.
-    public func lookup(email: String, continueURL: URL? = nil) async throws(AuthError) -> LookupAnswer {
+    public func lookup(email: String, continueURL: URL? = nil) async throws(AuthError) -> LookupOutcome {
         let body: [String: JSONValue?] = [
             "email": email.json,
             "continueUrl": continueURL?.absoluteString.json,
-            "deviceToken": try keeper.read().deviceToken?.json,
+            "deviceToken": try keeper.read().deviceToken?.text.json,
         ]
         let answer = try await backend.call(Call<LookupWire>.post(Self.lookupPath, body))
         guard let methods = answer.methods else { return .mailSent }
@@ -104,12 +104,13 @@ extension ProvenLookup {
     @discardableResult
     public func signIn(in auth: Auth, linking conflict: AuthConflict? = nil) async throws(AuthError) -> AuthDataResult {
         let conflict = try conflict.map { (conflict) throws(AuthError) in try auth.newest(conflict) }
-        var body = try auth.deviceMembers()
-        body["proofToken"] = proofToken.text.json
-        body["way"] = "signIn"
-        body["pendingToken"] = conflict?.handle.text.json
-        let answer = try await auth.backend.call(Call<SignInAnswer>.post(Self.path, body))
-        let result = try await auth.finishSignIn(answer, providerID: nil, isNewUser: false)
+        let body: [String: JSONValue?] = [
+            "proofToken": proofToken.text.json,
+            "way": "signIn",
+            "pendingToken": conflict?.handle.text.json,
+        ]
+        let call = Call<SignInAnswer>.post(Self.path, body)
+        let result = try await auth.signIn(call, for: .signIn(provider: EmailAuthProvider.id))
         if let conflict { try await conflict.settled(by: result.user) }
         return result
     }

@@ -106,7 +106,7 @@ extension User {
         body["validateOnly"] = true
         var call = Call<MergePreview>.post(Self.mergesPath, body)
         call.isRepeatable = true
-        return try await concord(call).value
+        return try await concord(call, presentsOthers: true).value
     }
 
     /// Merges `other` into this account. The other account's sessions end.
@@ -120,7 +120,8 @@ extension User {
         with other: User,
         choices: [String: MergeSide] = [:]
     ) async throws(AuthError) -> AccountMerge {
-        try await concord(Call<AccountMerge>.post(Self.mergesPath, mergeBody(other, choices)).once()).value
+        let call = Call<AccountMerge>.post(Self.mergesPath, try await mergeBody(other, choices)).once()
+        return try await concord(call, presentsOthers: true).value
     }
 
     /// Returns a merge of this account.
@@ -143,7 +144,7 @@ extension User {
     public func undoMerge(_ id: String, version: ResourceVersion? = nil) async throws(AuthError) -> AccountMerge {
         let call = Call<AccountMerge>.post("/concord/v1/account/merges/\(segment(id)):undo")
         let merge = try await concord(call.matching(version)).value
-        try auth.signOut(ifCurrent: uid)
+        try forgetSession()
         return merge
     }
 

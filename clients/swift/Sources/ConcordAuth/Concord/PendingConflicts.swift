@@ -16,17 +16,6 @@ extension Auth {
         return stored.filter { isOwn($0) && !$0.isExpired(at: now) }.reversed()
     }
 
-    /// Stores a conflict, unless the store has it.
-    func add(_ conflict: AuthConflict) throws(AuthError) {
-        let now = configuration.now()
-        _ = try keeper.change { state in
-            guard !state.conflicts.contains(where: { $0.id == conflict.id }) else { return }
-            state.conflicts.removeAll { $0.isExpired(at: now) }
-            state.conflicts.append(conflict)
-            state.conflicts.removeFirst(max(0, state.conflicts.count - StoredState.mostPending))
-        }
-    }
-
     /// Stores the newest state of a conflict.
     func replace(_ conflict: AuthConflict) throws(AuthError) {
         _ = try keeper.change { state in
@@ -44,12 +33,6 @@ extension Auth {
         _ = try keeper.change { state in state.conflicts.removeAll { $0.id == conflict.id } }
     }
 
-    /// Removes the conflict of a credential that was used.
-    func forgetConflict(ofPendingToken token: String) throws(AuthError) {
-        guard try keeper.read().conflicts.contains(where: { $0.handle.text == token }) else { return }
-        _ = try keeper.change { state in state.conflicts.removeAll { $0.handle.text == token } }
-    }
-
     /// Returns the newest state of `conflict`: an earlier process may have proven it.
     func newest(_ conflict: AuthConflict) throws(AuthError) -> AuthConflict {
         guard isOwn(conflict) else {
@@ -62,6 +45,13 @@ extension Auth {
     }
 
     private func isOwn(_ conflict: AuthConflict) -> Bool {
-        conflict.scope == configuration.scope
+        conflict.projectID == configuration.projectID && conflict.server.place == configuration.server.place
+    }
+}
+
+extension URL {
+    /// The parts that name a server.
+    fileprivate var place: [String] {
+        [scheme?.lowercased() ?? "", host?.lowercased() ?? "", port.map(String.init) ?? "", path == "/" ? "" : path]
     }
 }

@@ -65,15 +65,15 @@ public struct PendingSignUp: Sendable, Codable, Hashable {
         in auth: Auth
     ) async throws(AuthError) -> AuthDataResult {
         let path = Self.path + ":create"
-        var body = try auth.deviceMembers()
-        body["proofToken"] = proven.proofToken.text.json
-        body["password"] = password?.json
-        body["displayName"] = displayName?.json
+        let body: [String: JSONValue?] = [
+            "proofToken": proven.proofToken.text.json,
+            "password": password?.json,
+            "displayName": displayName?.json,
+        ]
         let key = Digest.idempotencyKey(handle, path, proven.proofToken.text, password ?? "", displayName ?? "")
-        let answer = try await auth.backend.call(
-            Call<SignInAnswer>.post(path, body, bearer: handle.text).once(key)
-        )
-        return try await auth.finishSignIn(answer, providerID: proven.providerID ?? "password", isNewUser: true)
+        let provider = proven.providerID ?? EmailAuthProvider.id
+        let call = Call<SignInAnswer>.post(path, body, bearer: handle.text).once(key)
+        return try await auth.signIn(call, for: .signIn(provider: provider)).ofNewUser
     }
 
     // MARK: Wire
@@ -114,6 +114,22 @@ public struct PendingSignUp: Sendable, Codable, Hashable {
         let call = Call<Opened>.post(path + ":link", ["proofToken": token.text.json], bearer: conflict.handle.text)
             .once(Digest.idempotencyKey(conflict.handle, path + ":link", token.text))
         return try await conflict.ending(in: auth) { () throws(AuthError) in try await auth.backend.call(call) }
+    }
+}
+
+extension AuthDataResult {
+    /// The result of a sign-in that created the account: its answer does not say so.
+    var ofNewUser: AuthDataResult {
+        AuthDataResult(
+            user: user,
+            additionalUserInfo: AdditionalUserInfo(
+                providerID: additionalUserInfo?.providerID ?? "",
+                profile: additionalUserInfo?.profile,
+                username: additionalUserInfo?.username,
+                isNewUser: true
+            ),
+            credential: credential
+        )
     }
 }
 

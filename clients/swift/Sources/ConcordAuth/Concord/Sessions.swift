@@ -104,7 +104,7 @@ extension User {
     /// Ends every session of the account, also this one, and signs out locally.
     public func endAllSessions(version: ResourceVersion? = nil) async throws(AuthError) {
         _ = try await concord(Call<Ended>.delete(Self.sessionsPath).matching(version).once())
-        try auth.signOut(ifCurrent: uid)
+        try forgetSession()
     }
 }
 

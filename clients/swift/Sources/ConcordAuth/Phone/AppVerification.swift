@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 /// Registers the app for remote notifications, so that the system gives it an APNs token.
 ///
