@@ -12,6 +12,8 @@ public struct AuthConfiguration: Sendable {
     public var projectID: String
     /// The id of the app in the project, for example `1:42:ios:ab`. Callback schemes are derived from it.
     public var appID: String?
+    /// The app's OAuth client id, if callback schemes are its reverse.
+    public var clientID: String?
     /// The bundle id; the main bundle's by default.
     public var bundleID: String?
     /// The language of mails and texts (BCP 47), for example `fr`.

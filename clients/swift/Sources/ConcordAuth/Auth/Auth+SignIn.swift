@@ -92,11 +92,13 @@ extension Auth {
             if case .emailLink(nil, let link) = credential.kind {
                 return try await signInWithStoredAddress(link: link, body, for: purpose, settling: pendingToken)
             }
-            return try await signIn(
+            let result = try await signIn(
                 call(for: credential, body, purpose, pendingToken, asksFirst: asksFirst),
                 for: purpose,
                 settling: pendingToken ?? credential.pendingToken
             )
+            forgetUsed(credential)
+            return result
         } catch {
             if let (user, token) = linking { try endSession(of: user, ifInvalid: token, error) }
             throw error

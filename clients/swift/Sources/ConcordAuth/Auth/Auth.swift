@@ -34,6 +34,9 @@ public final class Auth: Sendable {
     let keeper: StateKeeper
     let tokens: TokenRefresher
     let state = Locked(State())
+    let webFlows = WebFlows()
+    let verification = AppVerification()
+    let testSettings = AuthSettings()
 
     private static let shared = Locked<Auth?>(nil)
 

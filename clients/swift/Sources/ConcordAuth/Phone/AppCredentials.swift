@@ -53,11 +53,6 @@ extension Auth {
         }
     }
 
-    /// Forgets a text whose code was used.
-    func forgetPhoneVerification(_ verificationID: Secret) throws(AuthError) {
-        _ = try keeper.change { state in state.phoneVerifications.removeAll { $0.verificationID == verificationID } }
-    }
-
     func store(pushCredential: PushCredential?) throws(AuthError) {
         _ = try keeper.change { state in state.pushCredential = pushCredential }
     }

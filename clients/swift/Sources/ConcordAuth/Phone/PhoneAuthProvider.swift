@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 
 /// Sends codes to telephone numbers, and makes credentials of them.
 ///

@@ -15,7 +15,8 @@ final class LoopbackReceiver: Sendable {
     let port: Int
 
     private let outcome = Promise<URL>()
-    private let source: any DispatchSourceRead
+    // Dispatch sources may be used from any thread.
+    nonisolated(unsafe) private let source: any DispatchSourceRead
     private let accepts: @Sendable (URL) -> Bool
 
     /// Bytes of a request's head that are read. Longer ones are dropped.
@@ -37,8 +38,12 @@ final class LoopbackReceiver: Sendable {
         source.setEventHandler { [weak self] in
             let connection = accept(listener, nil, nil)
             guard connection >= 0 else { return }
+            guard let self else {
+                close(connection)
+                return
+            }
             connections.async {
-                self?.serve(connection)
+                self.serve(connection)
                 close(connection)
             }
         }
@@ -122,7 +127,7 @@ final class LoopbackReceiver: Sendable {
             #if canImport(Darwin)
             let flags: Int32 = 0
             #else
-            let flags = Int32(MSG_NOSIGNAL.rawValue)
+            let flags = Int32(MSG_NOSIGNAL)
             #endif
             let count = rest.withUnsafeBytes { send(connection, $0.baseAddress, $0.count, flags) }
             guard count > 0 else { return }

@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 
 // Sign-in on a provider's own page, through `/__/auth/handler` of the server.
 

@@ -62,11 +62,18 @@ extension Auth {
         _ = try keeper.change { state in state.redirect = redirect }
     }
 
-    /// Forgets the page whose credential was used.
-    func forgetRedirect(ofSession secret: Secret) throws(AuthError) {
-        guard try keeper.read().redirect?.sessionSecret == secret else { return }
-        _ = try keeper.change { state in
-            if state.redirect?.sessionSecret == secret { state.redirect = nil }
+    /// Forgets the page or the text of a credential that was used. If that fails, it expires.
+    func forgetUsed(_ credential: AuthCredential) {
+        switch credential.kind {
+        case .redirect(_, let secret):
+            _ = try? keeper.change { state in
+                if state.redirect?.sessionSecret == secret { state.redirect = nil }
+            }
+        case .phone(let verificationID, _):
+            _ = try? keeper.change { state in
+                state.phoneVerifications.removeAll { $0.verificationID == verificationID }
+            }
+        case .password, .emailLink, .phoneProof, .oauth: break
         }
     }
 

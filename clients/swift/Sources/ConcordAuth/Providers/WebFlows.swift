@@ -1,5 +1,5 @@
 import Crypto
-import Foundation
+public import Foundation
 
 /// The page that is open now, and the addresses that the system delivers to the app.
 ///

@@ -53,7 +53,7 @@ extension StoredState {
     fileprivate func isEqual(to other: StoredState) -> Bool {
         session == other.session && deviceToken == other.deviceToken && conflicts == other.conflicts
             && emailLinks == other.emailLinks && phoneVerifications == other.phoneVerifications
-            && redirect == other.redirect
+            && redirect == other.redirect && pushCredential == other.pushCredential
     }
 }
 

@@ -25,6 +25,8 @@ public struct StoredState: Sendable, Codable {
     var phoneVerifications: [PendingPhoneVerification] = []
     /// The web flow that is open.
     var redirect: PendingRedirect?
+    /// The receipt of a silent push.
+    var pushCredential: PushCredential?
 
     /// An empty state. Versions start at a random number, so that a store that was emptied meanwhile is another one.
     init() { version = .random(in: 0...(.max >> 16)) }
@@ -115,4 +117,6 @@ struct PendingRedirect: Sendable, Codable, Equatable {
     let startTime: Date
     /// The form of the callback, as its opener encodes it.
     let callback: String?
+    /// The address to which the provider sent the browser, once the page has answered.
+    var answer: Secret?
 }
