@@ -263,3 +263,21 @@ extension HTTPResponse {
         .json(["type": .string("urn:concord:problem:\(type)"), "title": "no", "status": .integer(Int64(status))], status)
     }
 }
+
+/// Expects an error of this code.
+@discardableResult
+func expect(
+    _ code: AuthErrorCode,
+    _ operation: () async throws -> some Any,
+    sourceLocation: SourceLocation = #_sourceLocation
+) async -> AuthError? {
+    do {
+        _ = try await operation()
+        Issue.record("no error instead of \(code)", sourceLocation: sourceLocation)
+        return nil
+    } catch {
+        let error = error as? AuthError
+        #expect(error?.code == code, sourceLocation: sourceLocation)
+        return error
+    }
+}
