@@ -45,7 +45,8 @@ struct ConflictJourneyTests {
         guard auth.currentUser == nil else { return }
         do {
             try await auth.signIn(with: Self.github)
-        } catch AuthErrorCode.accountExistsWithDifferentCredential {
+        } catch {
+            guard error.code == .accountExistsWithDifferentCredential else { throw error }
             try await launch(auth, settlesWithPassword: settlesWithPassword)
         }
     }
