@@ -23,14 +23,14 @@ public struct AuthConfiguration: Sendable {
     public var transport: any HTTPTransport
     /// Seconds until a call gives up, including repetitions: 30 by default.
     public var requestTimeout: TimeInterval
-    /// True if sign-ins make this device known to the account (`returnDeviceToken`): a lookup then answers at once. True
-    /// by default.
+    /// True if sign-ins make this device known to the account (`returnDeviceToken`): a lookup then answers at once.
+    /// True by default.
     public var remembersDevice = true
     /// The current time. Tests replace it.
     public var now: @Sendable () -> Date
 
-    /// - Parameter sessions: By default the Keychain on Apple's systems, and a file of mode 0600 in the user's state
-    ///   directory elsewhere.
+    /// A configuration. The store is by default the Keychain on Apple's systems, and a file of mode 0600 in the user's
+    /// state directory elsewhere.
     public init(
         server: URL,
         apiKey: String,

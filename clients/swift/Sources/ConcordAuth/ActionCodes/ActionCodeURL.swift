@@ -99,8 +99,8 @@ extension ActionCodeURL: CustomStringConvertible, CustomReflectable {
 /// What a mailed code is for, as the server says.
 public struct ActionCodeInfo: Sendable {
     public let operation: ActionCodeOperation
-    /// The address that the code concerns, the new one for ``ActionCodeOperation/verifyAndChangeEmail``. Empty for sign-in
-    /// links: a link does not reveal its address.
+    /// The address that the code concerns, the new one for ``ActionCodeOperation/verifyAndChangeEmail``. Empty for
+    /// sign-in links: a link does not reveal its address.
     public let email: String
     /// The address before the change.
     public let previousEmail: String?

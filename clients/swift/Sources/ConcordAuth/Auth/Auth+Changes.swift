@@ -5,7 +5,8 @@ struct Published: Equatable {
 }
 
 extension Auth {
-    /// The signed-in user now, and each time another user signs in or the user signs out, `nil` for none.
+    /// The signed-in user now, and each time a session begins or ends; `nil` for none. A reauthentication and a link go
+    /// on with the session.
     ///
     /// A change by another process is seen at the client's next use. Values that are not read yet are replaced by the
     /// newest. End the loop, or cancel its task, to stop.
@@ -17,12 +18,12 @@ extension Auth {
     private func changes(
         _ listeners: any WritableKeyPath<State, [Int: AsyncStream<User?>.Continuation]> & Sendable
     ) -> AsyncStream<User?> {
-        let user = currentUser
+        _ = currentUser
         return AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let number = state.with { state in
                 state.nextListener += 1
                 state[keyPath: listeners][state.nextListener] = continuation
-                continuation.yield(user)
+                continuation.yield(user(of: state.published?.session, &state))
                 return state.nextListener
             }
             continuation.onTermination = { [weak self] _ in
@@ -51,8 +52,7 @@ extension Auth {
             let user = self.user(of: session, &state)
             if isOld { return user }
             state.published = Published(session: session, version: stored.version)
-            guard last != nil else { return user }
-            if last?.session?.id != session?.id, last?.session?.user.uid != session?.user.uid {
+            if last?.session?.id != session?.id {
                 for listener in state.stateListeners.values { listener.yield(user) }
             }
             if last?.session?.idToken != session?.idToken {

@@ -6,7 +6,9 @@ extension Auth {
 
     /// Mails a sign-in link, and stores the address before that, so that the link signs in after a restart of the app.
     ///
-    /// - Parameter settings: ``ActionCodeSettings/handleCodeInApp`` must be true.
+    /// - Parameters:
+    ///   - email: The address. It needs no account.
+    ///   - settings: ``ActionCodeSettings/handleCodeInApp`` must be true.
     /// - Throws: ``AuthErrorCode/unauthorizedDomain``, ``AuthErrorCode/invalidEmail``,
     ///   ``AuthErrorCode/operationNotAllowed``, ``AuthErrorCode/tooManyRequests``.
     public func sendSignInLink(

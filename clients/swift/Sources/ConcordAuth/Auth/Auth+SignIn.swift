@@ -15,10 +15,10 @@ extension Auth {
     /// Signs in with a mailed link.
     ///
     /// - Parameters:
-    ///   - email: The address that the link was mailed to. Without it the client takes the addresses that it stored when
-    ///     links were requested on this device, newest first. After a link that was opened on another device, ask the
-    ///     user: the link does not reveal the address.
-    ///   - link: The whole link.
+    /// - email: The address that the link was mailed to. Without it the client takes the addresses that it stored
+    ///   when links were requested on this device, newest first. After a link that was opened on another device, ask
+    ///   the user: the link does not reveal the address. - link: The whole link.
+    /// - Returns: The user.
     /// - Throws: ``AuthErrorCode/invalidEmail`` if the address is another one (the link stays usable),
     ///   ``AuthErrorCode/missingEmail`` if none is stored, ``AuthErrorCode/invalidActionCode``,
     ///   ``AuthErrorCode/expiredActionCode``.
@@ -74,35 +74,43 @@ extension Auth {
     /// Sends a credential, for any purpose.
     ///
     /// - Parameters:
+    ///   - credential: The proof.
+    ///   - purpose: The session that it is for.
     ///   - pendingToken: The handle of a conflict that the sign-in settles too.
     ///   - asksFirst: True if a sign-in that would create an account must fail with ``AuthErrorCode/asksFirst``.
+    /// - Returns: The user, and what the provider said.
+    /// - Throws: As ``signIn(with:)``, ``User/link(with:)`` or ``User/reauthenticate(with:)``.
     func signIn(
         with credential: AuthCredential,
         for purpose: SignInPurpose,
         settling pendingToken: Secret? = nil,
         asksFirst: Bool = false
     ) async throws(AuthError) -> AuthDataResult {
-        var body: [String: JSONValue?] = [:]
-        var linking: (user: User, token: String)?
-        if case .link(let user, _) = purpose {
-            linking = (user, try await user.getIDToken())
-            body["idToken"] = linking?.token.json
+        guard case .link(let user, _) = purpose else {
+            return try await send(credential, [:], for: purpose, settling: pendingToken, asksFirst: asksFirst)
         }
-        do throws(AuthError) {
-            if case .emailLink(nil, let link) = credential.kind {
-                return try await signInWithStoredAddress(link: link, body, for: purpose, settling: pendingToken)
-            }
-            let result = try await signIn(
-                call(for: credential, body, purpose, pendingToken, asksFirst: asksFirst),
-                for: purpose,
-                settling: pendingToken ?? credential.pendingToken
-            )
-            forgetUsed(credential)
-            return result
-        } catch {
-            if let (user, token) = linking { try endSession(of: user, ifInvalid: token, error) }
-            throw error
+        return try await user.withToken { (token) async throws(AuthError) in
+            try await send(credential, ["idToken": token.json], for: purpose, settling: pendingToken, asksFirst: false)
         }
+    }
+
+    private func send(
+        _ credential: AuthCredential,
+        _ body: [String: JSONValue?],
+        for purpose: SignInPurpose,
+        settling pendingToken: Secret?,
+        asksFirst: Bool
+    ) async throws(AuthError) -> AuthDataResult {
+        if case .emailLink(nil, let link) = credential.kind {
+            return try await signInWithStoredAddress(link: link, body, for: purpose, settling: pendingToken)
+        }
+        let result = try await signIn(
+            call(for: credential, body, purpose, pendingToken, asksFirst: asksFirst),
+            for: purpose,
+            settling: pendingToken ?? credential.pendingToken
+        )
+        forgetUsed(credential)
+        return result
     }
 
     /// The call that sends a credential.

@@ -46,7 +46,10 @@ public final class Auth: Sendable {
         try self.init(configuration: configuration, pause: nil)
     }
 
-    /// - Parameter pause: Waits between attempts of a call, in tests.
+    /// - Parameters:
+    ///   - configuration: The server, the project and the store.
+    ///   - pause: Waits between attempts of a call, in tests.
+    /// - Throws: As ``init(configuration:)``.
     init(
         configuration: AuthConfiguration,
         pause: (@Sendable (TimeInterval) async throws -> Void)?
@@ -76,7 +79,7 @@ public final class Auth: Sendable {
 
     /// The signed-in user; `nil` if there is none or the store cannot be read.
     ///
-    /// The same object is returned as long as the app holds it and the session lasts. ``currentSession()`` throws the
+    /// The same object is returned as long as the app holds it and the session lasts. ``storedUser()`` throws the
     /// error of an unreadable store.
     public var currentUser: User? {
         guard let state = try? keeper.read() else { return self.state.with { $0.user } }
@@ -95,10 +98,13 @@ public final class Auth: Sendable {
     /// Sets ``languageCode`` to the app's language.
     public func useAppLanguage() { languageCode = Locale.preferredLanguages.first }
 
-    /// Ends the session on this device, also if the store cannot be read by this version. Works offline.
+    /// Ends the session on this device. Works offline. Conflicts and mailed links stay.
     ///
     /// A refresh that is under way cannot bring the session back. Other sessions of the account stay; `user.sessions()`
     /// lists them.
+    ///
+    /// - Throws: ``AuthErrorCode/storeUnreadable`` or ``AuthErrorCode/storeFutureFormat``:
+    ///   ``discardStoredState()`` then ends the session.
     public func signOut() throws(AuthError) {
         let scope = configuration.scope
         let (state, _) = try keeper.change { state in
@@ -106,6 +112,14 @@ public final class Auth: Sendable {
             state.redirect = nil
         }
         publish(state)
+    }
+
+    /// Revokes a token of Sign in with Apple of the current user, at Apple.
+    ///
+    /// - Throws: ``AuthErrorCode/nullUser`` if no user is signed in.
+    public func revokeToken(withAuthorizationCode code: String) async throws(AuthError) {
+        guard let user = try storedUser() else { throw .signedOut }
+        try await user.revokeToken(withAuthorizationCode: code)
     }
 
     /// Starts over with an empty store, after ``AuthErrorCode/storeUnreadable`` or ``AuthErrorCode/storeFutureFormat``.

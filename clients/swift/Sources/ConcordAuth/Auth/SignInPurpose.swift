@@ -26,7 +26,11 @@ enum SignInPurpose: Sendable {
 extension Auth {
     /// Sends a call that signs in, and stores what it returns before anything else can fail.
     ///
-    /// - Parameter settles: The handle of the conflict that success settles.
+    /// - Parameters:
+    ///   - call: The call. Members about the device are added.
+    ///   - purpose: The session that the tokens are for.
+    ///   - handle: The handle of the conflict that success settles.
+    /// - Returns: The user, and what the provider said.
     /// - Throws: The failures of ``check(_:for:)`` and of the call. Nothing but a conflict is stored then.
     func signIn(
         _ call: Call<SignInAnswer>,
@@ -35,7 +39,7 @@ extension Auth {
     ) async throws(AuthError) -> AuthDataResult {
         var call = call
         if case .object(var body)? = call.body {
-            body["returnSecureToken"] = true
+            if call.path.hasPrefix("/v1/") { body["returnSecureToken"] = true }
             if configuration.remembersDevice {
                 body["returnDeviceToken"] = true
                 body["deviceToken"] = try keeper.read().deviceToken?.text.json

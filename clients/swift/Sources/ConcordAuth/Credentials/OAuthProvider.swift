@@ -34,7 +34,7 @@ public final class OAuthProvider: Sendable {
     let auth: Auth
     private let state = Locked(State())
 
-    /// - Parameter auth: The client whose server runs the flow.
+    /// A provider whose flow the server of `auth` runs.
     public init(providerID: String, auth: Auth = Auth.auth()) {
         self.providerID = providerID
         self.auth = auth
@@ -61,9 +61,8 @@ public final class OAuthProvider: Sendable {
         set { state.with { $0.customParameters = newValue } }
     }
 
-    /// A credential of tokens that the app got from the provider.
-    ///
-    /// - Parameter rawNonce: The nonce whose SHA-256 the app sent to the provider.
+    /// A credential of tokens that the app got from the provider. `rawNonce` is the nonce whose SHA-256 the app sent to
+    /// the provider.
     public static func credential(
         providerID: AuthProviderID,
         idToken: String,
@@ -77,12 +76,8 @@ public final class OAuthProvider: Sendable {
         .oauth(providerID.rawValue, accessToken: accessToken)
     }
 
-    /// A credential of Sign in with Apple.
-    ///
-    /// - Parameters:
-    ///   - idToken: `identityToken` of the authorization.
-    ///   - rawNonce: The nonce whose SHA-256 was in the request.
-    ///   - fullName: `fullName` of the authorization. Apple sends it with the first sign-in alone.
+    /// A credential of Sign in with Apple: `identityToken` of the authorization, the nonce whose SHA-256 was in the
+    /// request, and `fullName`, which Apple sends with the first sign-in alone.
     public static func appleCredential(
         withIDToken idToken: String,
         rawNonce: String?,

@@ -7,10 +7,8 @@ public enum EmailAuthProvider {
         AuthCredential(id, .password(email: email, password: Secret(password)))
     }
 
-    /// - Parameters:
-    ///   - email: The address that the link was mailed to. Without it, the client takes the address that it stored when
-    ///     the link was requested on this device.
-    ///   - link: The whole link, or the one that contains it.
+    /// A credential of a mailed link, or of a link that contains it. Without an address, the client takes the one that
+    /// it stored when the link was requested on this device.
     public static func credential(withEmail email: String? = nil, link: String) -> AuthCredential {
         AuthCredential(id, .emailLink(email: email, link: Secret(link)))
     }

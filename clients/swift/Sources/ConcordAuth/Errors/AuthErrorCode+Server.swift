@@ -1,5 +1,6 @@
 extension AuthErrorCode {
-    /// The code for a message of the compatible API, for example `WEAK_PASSWORD`; `nil` if this version does not know it.
+    /// The code for a message of the compatible API, for example `WEAK_PASSWORD`; `nil` if this version does not know
+    /// it.
     init?(serverCode: String) {
         guard let code = Self.ofServerCodes[serverCode] else { return nil }
         self = code

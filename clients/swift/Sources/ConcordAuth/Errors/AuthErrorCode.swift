@@ -1,7 +1,7 @@
 /// Why a call failed.
 ///
-/// Cases and raw values up to 18000 are those of FirebaseAuth. Cases from 18100 are Concord's own. Later versions may add
-/// cases: handle unknown ones with `default`.
+/// Cases and raw values up to 18000 are those of FirebaseAuth. Cases from 18100 are Concord's own. Later versions may
+/// add cases: handle unknown ones with `default`.
 public enum AuthErrorCode: Int, Sendable, Codable, CaseIterable {
     /// The custom token is not valid.
     case invalidCustomToken = 17000

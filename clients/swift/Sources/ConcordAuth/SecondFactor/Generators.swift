@@ -2,7 +2,7 @@ public import Foundation
 
 /// Makes assertions of text message codes.
 public enum PhoneMultiFactorGenerator {
-    /// - Parameter credential: The credential of `PhoneAuthProvider`, for a sign-in or an enrollment.
+    /// The assertion of a credential of `PhoneAuthProvider`, for a sign-in or an enrollment.
     public static func assertion(with credential: PhoneAuthCredential) -> MultiFactorAssertion {
         guard case .phone(let verificationID, let code) = credential.kind else {
             return MultiFactorAssertion(kind: .unusable)
@@ -26,9 +26,7 @@ public enum TOTPMultiFactorGenerator {
         let totpSessionInfo: Info
     }
 
-    /// Asks for a secret to enroll.
-    ///
-    /// - Parameter session: ``MultiFactor/session()`` of the user.
+    /// Asks for a secret to enroll, in the ``MultiFactor/session()`` of the user.
     public static func generateSecret(with session: MultiFactorSession) async throws(AuthError) -> TOTPSecret {
         guard case .enrollment(let user) = session.kind else {
             throw AuthError(.invalidArgument, "the session is of a sign-in, not of an enrollment")
@@ -58,9 +56,8 @@ public enum TOTPMultiFactorGenerator {
         MultiFactorAssertion(kind: .totpEnrollment(secret, code: Secret(oneTimePassword)))
     }
 
-    /// The assertion for ``MultiFactorResolver/resolveSignIn(with:)``.
-    ///
-    /// - Parameter enrollmentID: ``MultiFactorInfo/uid`` of the hint.
+    /// The assertion for ``MultiFactorResolver/resolveSignIn(with:)``. `enrollmentID` is ``MultiFactorInfo/uid`` of the
+    /// hint.
     public static func assertionForSignIn(
         withEnrollmentID enrollmentID: String,
         oneTimePassword: String
@@ -83,11 +80,8 @@ public struct TOTPSecret: Sendable, CustomStringConvertible, CustomReflectable {
     /// The secret in Base32, for users who type it.
     public func sharedSecretKey() -> String { key.text }
 
-    /// The `otpauth` URL that apps read from a QR code.
-    ///
-    /// - Parameters:
-    ///   - accountName: The user's address by default.
-    ///   - issuer: The app's name.
+    /// The `otpauth` URL that apps read from a QR code. `accountName` is the user's address by default, `issuer` the
+    /// app's name.
     public func generateQRCodeURL(withAccountName accountName: String? = nil, issuer: String) -> String {
         let name = accountName ?? account ?? ""
         var allowed = CharacterSet.alphanumerics

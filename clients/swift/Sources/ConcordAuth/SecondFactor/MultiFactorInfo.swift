@@ -16,18 +16,18 @@ public struct MultiFactorInfo: Sendable, Hashable {
         displayName = factor.displayName
         enrollmentDate = factor.enrollmentDate
         phoneNumber = factor.phoneNumber
-        factorID = factor.phoneNumber == nil ? TOTPMultiFactorID : PhoneMultiFactorID
+        factorID = factor.phoneNumber == nil ? Self.totpFactorID : Self.phoneFactorID
     }
+
+    /// ``factorID`` of a number.
+    public static let phoneFactorID = "phone"
+    /// ``factorID`` of a TOTP app.
+    public static let totpFactorID = "totp"
 }
 
 /// FirebaseAuth's names for the kinds of a factor.
 public typealias PhoneMultiFactorInfo = MultiFactorInfo
 public typealias TOTPMultiFactorInfo = MultiFactorInfo
-
-/// ``MultiFactorInfo/factorID`` of a number.
-public let PhoneMultiFactorID = "phone"
-/// ``MultiFactorInfo/factorID`` of a TOTP app.
-public let TOTPMultiFactorID = "totp"
 
 /// The operation that a second factor is for: an enrollment, or a sign-in that is pending.
 public struct MultiFactorSession: Sendable, CustomStringConvertible, CustomReflectable {
@@ -59,8 +59,8 @@ public struct MultiFactorAssertion: Sendable, CustomStringConvertible, CustomRef
     /// `phone` or `totp`.
     public var factorID: String {
         switch kind {
-        case .phone, .unusable: PhoneMultiFactorID
-        case .totpEnrollment, .totpSignIn: TOTPMultiFactorID
+        case .phone, .unusable: MultiFactorInfo.phoneFactorID
+        case .totpEnrollment, .totpSignIn: MultiFactorInfo.totpFactorID
         }
     }
 

@@ -16,8 +16,11 @@ public protocol SessionStore: Sendable {
 
     /// Stores `state` if the stored version still is `expected`. The new state is on disk when the call returns.
     ///
-    /// - Parameter expected: The ``StoredState/version`` that was read; `nil` if nothing was stored.
+    /// - Parameters:
+    ///   - expected: The ``StoredState/version`` that was read; `nil` if nothing was stored.
+    ///   - state: The new state.
     /// - Returns: False if another version is stored now. Nothing was changed then.
+    /// - Throws: ``SessionStoreError``, also if what is stored cannot be read.
     func replace(_ expected: StoredState.Version?, with state: StoredState) throws -> Bool
 
     /// Removes what is stored, readable or not. ``FileSessionStore`` moves it aside instead.

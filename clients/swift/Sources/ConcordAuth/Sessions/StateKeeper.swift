@@ -32,7 +32,7 @@ final class StateKeeper: Sendable {
                 var state = stored ?? StoredState()
                 let before = state
                 let result = change(&state)
-                if state.isEqual(to: before) { return (before, result) }
+                if state == before { return (before, result) }
                 state.version = before.version &+ 1
                 do {
                     if try store.replace(stored?.version, with: state) { return (state, result) }
@@ -49,21 +49,13 @@ final class StateKeeper: Sendable {
     }
 }
 
-extension StoredState {
-    fileprivate func isEqual(to other: StoredState) -> Bool {
-        session == other.session && deviceToken == other.deviceToken && conflicts == other.conflicts
-            && emailLinks == other.emailLinks && phoneVerifications == other.phoneVerifications
-            && redirect == other.redirect && pushCredential == other.pushCredential
-    }
-}
-
 extension AuthError {
     fileprivate init(reading error: any Error) {
         switch error as? SessionStoreError {
         case .futureFormat(let format):
             self.init(
                 .storeFutureFormat,
-                "the session store has format \(format); this version reads up to \(StoredState.format). Update the app",
+                "the session store has format \(format), this version reads \(StoredState.format). Update the app",
                 underlying: error
             )
         case .damaged(let what):

@@ -4,7 +4,7 @@ import Foundation
 /// ``encoded()``.
 ///
 /// A state is written as a whole: no reader ever sees a session with another session's tokens.
-public struct StoredState: Sendable, Codable {
+public struct StoredState: Sendable, Codable, Equatable {
     /// Identifies one written state. It changes with every write.
     public typealias Version = UInt64
 

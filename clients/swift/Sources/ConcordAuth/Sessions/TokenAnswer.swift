@@ -8,10 +8,9 @@ struct FreshTokens: Sendable {
     /// Seconds that the ID token is valid for, from its arrival.
     let lifetime: TimeInterval
 
-    /// - Parameters:
-    ///   - expiresIn: The server's figure. An hour without it.
-    ///   - localID: The account that the answer names beside the token.
-    ///   - serverTime: The server's clock when it answered. With it, the machine's own clock does not matter.
+    /// Checks the members of an answer. Without `expiresIn` the token is valid for an hour. With `serverTime`, the
+    /// server's clock when it answered, the machine's own clock does not matter. `localID` is the account that the
+    /// answer names.
     init(
         idToken: String,
         refreshToken: String,
@@ -42,6 +41,11 @@ extension AuthError {
         "the answer has an ID token of another account; it was discarded"
     )
     static let signedOut = AuthError(.nullUser, "the user signed out, or another user signed in")
+
+    /// True if the server refuses the ID token itself. Nothing was done then.
+    var refusesToken: Bool {
+        serverCode == "TOKEN_EXPIRED" || serverCode == "INVALID_ID_TOKEN" || serverCode == "invalid-session"
+    }
 
     /// True if the failure ends the session: it was revoked, or its account is gone or disabled.
     var endsSession: Bool {

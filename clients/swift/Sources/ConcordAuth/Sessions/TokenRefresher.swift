@@ -102,11 +102,19 @@ final class TokenRefresher: Sendable {
     }
 
     private struct Answer: Decodable, Sendable {
-        let access_token: String?
-        let id_token: String?
-        let refresh_token: String
-        let expires_in: LooseNumber?
-        let user_id: String?
+        let accessToken: String?
+        let idToken: String?
+        let refreshToken: String
+        let lifetime: LooseNumber?
+        let userID: String?
+
+        private enum CodingKeys: String, CodingKey {
+            case accessToken = "access_token"
+            case idToken = "id_token"
+            case refreshToken = "refresh_token"
+            case lifetime = "expires_in"
+            case userID = "user_id"
+        }
     }
 
     private func refresh(_ used: StoredSession) async throws(AuthError) -> StoredState {
@@ -117,14 +125,14 @@ final class TokenRefresher: Sendable {
         call.isRepeatable = true
         let answered = try await backend.send(call)
         let answer = answered.value
-        guard let idToken = answer.id_token ?? answer.access_token, !idToken.isEmpty else {
+        guard let idToken = answer.idToken ?? answer.accessToken, !idToken.isEmpty else {
             throw AuthError(.invalidServerAnswer, "the answer to a refresh has no ID token")
         }
         let fresh = try FreshTokens(
             idToken: idToken,
-            refreshToken: answer.refresh_token,
-            expiresIn: answer.expires_in?.text,
-            localID: answer.user_id,
+            refreshToken: answer.refreshToken,
+            expiresIn: answer.lifetime?.text,
+            localID: answer.userID,
             serverTime: answered.serverTime,
             projectID: backend.configuration.projectID
         )

@@ -105,6 +105,18 @@ extension User {
         auth.publish(state)
     }
 
+    /// Revokes a token of Sign in with Apple at Apple, for example before ``delete()``.
+    public func revokeToken(withAuthorizationCode code: String) async throws(AuthError) {
+        let _: Nothing = try await withToken { (token) async throws(AuthError) in
+            try await auth.backend.call(
+                .post(
+                    "/v2/accounts:revokeToken",
+                    ["providerId": "apple.com", "tokenType": "CODE", "token": code.json, "idToken": token.json]
+                )
+            )
+        }
+    }
+
     /// Begins a change of name and picture.
     public func createProfileChangeRequest() -> UserProfileChangeRequest { UserProfileChangeRequest(self) }
 }

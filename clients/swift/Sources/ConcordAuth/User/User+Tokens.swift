@@ -6,8 +6,9 @@ extension User {
     /// Any number of tasks may ask at once: one refresh serves all.
     ///
     /// - Parameter forcingRefresh: True to ask the server for a new token in any case, for example after new claims.
-    /// - Throws: ``AuthErrorCode/userTokenExpired``, ``AuthErrorCode/userNotFound`` or ``AuthErrorCode/userDisabled`` if
-    ///   the session ended (the user is signed out then), ``AuthErrorCode/nullUser`` if the user signed out,
+    /// - Returns: The token.
+    /// - Throws: ``AuthErrorCode/userTokenExpired``, ``AuthErrorCode/userNotFound`` or ``AuthErrorCode/userDisabled``
+    ///   if the session ended (the user is signed out then), ``AuthErrorCode/nullUser`` if the user signed out,
     ///   ``AuthErrorCode/networkError`` otherwise (the session stays).
     public func getIDToken(forcingRefresh: Bool = false) async throws(AuthError) -> String {
         do throws(AuthError) {
@@ -31,7 +32,11 @@ extension User {
         try AuthTokenResult(await getIDToken(forcingRefresh: forcingRefresh))
     }
 
-    /// Runs an operation with a fresh ID token. If the server says that the session ended, the user is signed out.
+    /// Runs an operation with a fresh ID token.
+    ///
+    /// If the server refuses the token, the client refreshes it and runs the operation once more: the clock of this
+    /// machine may be wrong, or another task may have set a new password. If the session ended, the refresh is refused
+    /// too, and the user is signed out.
     func withToken<Result: Sendable>(
         _ operation: (_ token: String) async throws(AuthError) -> Result
     ) async throws(AuthError) -> Result {
@@ -39,7 +44,16 @@ extension User {
         do {
             return try await operation(token)
         } catch {
-            try auth.endSession(of: self, ifInvalid: token, error)
+            guard error.refusesToken else {
+                try auth.endSession(of: self, ifInvalid: token, error)
+                throw error
+            }
+        }
+        let newer = try await getIDToken(forcingRefresh: true)
+        do {
+            return try await operation(newer)
+        } catch {
+            try auth.endSession(of: self, ifInvalid: newer, error)
             throw error
         }
     }

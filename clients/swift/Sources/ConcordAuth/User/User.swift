@@ -46,8 +46,8 @@ public final class User: Sendable {
 
     /// Loads the account.
     ///
-    /// - Throws: ``AuthErrorCode/userTokenExpired``, ``AuthErrorCode/userNotFound`` or ``AuthErrorCode/userDisabled`` if
-    ///   the session ended; the user is signed out then.
+    /// - Throws: ``AuthErrorCode/userTokenExpired``, ``AuthErrorCode/userNotFound`` or ``AuthErrorCode/userDisabled``
+    ///   if the session ended; the user is signed out then.
     public func reload() async throws(AuthError) { try await load() }
 }
 

@@ -28,8 +28,14 @@ public final class UserProfileChangeRequest: Sendable {
     public func commitChanges() async throws(AuthError) {
         let changes = changes.with { $0 }
         var body: [String: JSONValue?] = [:]
-        if let name = changes.displayName { body["displayName"] = name.map { $0.json } ?? .null }
-        if let url = changes.photoURL { body["photoUrl"] = url.map { $0.absoluteString.json } ?? .null }
+        var removed: [JSONValue] = []
+        if let name = changes.displayName {
+            if let name { body["displayName"] = name.json } else { removed.append("DISPLAY_NAME") }
+        }
+        if let url = changes.photoURL {
+            if let url { body["photoUrl"] = url.absoluteString.json } else { removed.append("PHOTO_URL") }
+        }
+        if !removed.isEmpty { body["deleteAttribute"] = .array(removed) }
         guard !body.isEmpty else { return }
         try await user.change(body)
     }

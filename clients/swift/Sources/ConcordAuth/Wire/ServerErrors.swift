@@ -1,8 +1,8 @@
 import Foundation
 
 extension AuthError {
-    /// The error of an answer that is not 2xx: a problem (RFC 9457) of Concord's own routes, `{error: {message}}` of the
-    /// compatible API, or anything that a proxy sends.
+    /// The error of an answer that is not 2xx: a problem (RFC 9457) of Concord's own routes, `{error: {message}}` of
+    /// the compatible API, or anything that a proxy sends.
     init(answer: HTTPResponse, at server: URL, now: Date) {
         let body = JSONValue.parse(answer.body)
         if let message = body?["error"]?["message"]?.stringValue {
@@ -50,9 +50,10 @@ extension AuthError {
     /// An answer that is none of Concord. The message says what arrived, and quotes nothing of it.
     static func invalidAnswer(_ answer: HTTPResponse, _ what: String, at server: URL) -> AuthError {
         let type = answer.header("Content-Type") ?? "no content type"
+        let host = server.host ?? "the server"
         return AuthError(
             .invalidServerAnswer,
-            "\(server.host ?? "the server") answered \(answer.status) with \(answer.body.count) bytes of \(type): \(what)"
+            "\(host) answered \(answer.status) with \(answer.body.count) bytes of \(type): \(what)"
         )
     }
 
