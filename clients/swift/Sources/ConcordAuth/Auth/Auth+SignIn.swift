@@ -15,9 +15,10 @@ extension Auth {
     /// Signs in with a mailed link.
     ///
     /// - Parameters:
-    /// - email: The address that the link was mailed to. Without it the client takes the addresses that it stored
-    ///   when links were requested on this device, newest first. After a link that was opened on another device, ask
-    ///   the user: the link does not reveal the address. - link: The whole link.
+    ///   - email: The address that the link was mailed to. Without it the client takes the addresses that it stored
+    ///     when links were requested on this device, newest first. After a link that was opened on another device, ask
+    ///     the user: the link does not reveal the address.
+    ///   - link: The whole link.
     /// - Returns: The user.
     /// - Throws: ``AuthErrorCode/invalidEmail`` if the address is another one (the link stays usable),
     ///   ``AuthErrorCode/missingEmail`` if none is stored, ``AuthErrorCode/invalidActionCode``,
