@@ -96,13 +96,13 @@ import Testing
         // A transport that ignores its deadline and its cancellation.
         let error = try await signInError { _ in
             await withUnsafeContinuation { continuation in
-                DispatchQueue.global().asyncAfter(deadline: .now() + 5) {
+                DispatchQueue.global().asyncAfter(deadline: .now() + 60) {
                     continuation.resume(returning: HTTPResponse(status: 200))
                 }
             }
         }
         #expect(error.code == .networkError)
-        #expect(Uptime.now() - start < 4)
+        #expect(Uptime.now() - start < 30)
     }
 
     @Test func anErrorThatThisVersionDoesNotKnow() async throws {
@@ -151,7 +151,7 @@ import Testing
         let rig = Rig()
         rig.transport.on(Rig.password) { _ in
             await withUnsafeContinuation { continuation in
-                DispatchQueue.global().asyncAfter(deadline: .now() + 5) {
+                DispatchQueue.global().asyncAfter(deadline: .now() + 60) {
                     continuation.resume(returning: HTTPResponse(status: 200))
                 }
             }
@@ -164,7 +164,7 @@ import Testing
         let error = await failure { _ = try await task.value }
         #expect(error?.code == .taskCancelled)
         #expect(error?.underlying is CancellationError)
-        #expect(Uptime.now() - start < 4)
+        #expect(Uptime.now() - start < 30)
     }
 
     @Test func plainHTTPIsForThisMachineAlone() throws {
