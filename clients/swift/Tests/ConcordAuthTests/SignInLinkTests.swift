@@ -3,7 +3,7 @@ import Testing
 
 @testable import ConcordAuth
 
-@Suite struct EmailLinkTests {
+@Suite struct SignInLinkTests {
     private static let send = "/v1/accounts:sendOobCode"
 
     private func link(_ code: String = "code-1", continueURL: String = "https://app.example.com/welcome") -> String {
