@@ -105,13 +105,19 @@ extension Auth {
         if case .emailLink(nil, let link) = credential.kind {
             return try await signInWithStoredAddress(link: link, body, for: purpose, settling: pendingToken)
         }
-        let result = try await signIn(
-            call(for: credential, body, purpose, pendingToken, asksFirst: asksFirst),
-            for: purpose,
-            settling: pendingToken ?? credential.pendingToken
-        )
-        forgetUsed(credential)
-        return result
+        do throws(AuthError) {
+            let result = try await signIn(
+                call(for: credential, body, purpose, pendingToken, asksFirst: asksFirst),
+                for: purpose,
+                settling: pendingToken ?? credential.pendingToken
+            )
+            forgetUsed(credential)
+            return result
+        } catch {
+            // The server takes the answer of a page once.
+            if case .redirect = credential.kind, error.isVerdict { forgetUsed(credential) }
+            throw error
+        }
     }
 
     /// The call that sends a credential.

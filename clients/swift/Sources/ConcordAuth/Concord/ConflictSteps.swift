@@ -17,8 +17,15 @@ extension AuthConflict {
         guard conflict.kind != .unprovenAddress else { return conflict.localStatus }
         var call = Call<ConflictWire>.get(Self.path, bearer: conflict.handle.text)
         if let proof = conflict.proof { call.headers["Concord-Proof"] = proof.token.text }
-        let answer = try await conflict.ending(in: auth) { () throws(AuthError) in try await auth.backend.call(call) }
-        return try conflict.store(answer, in: auth)
+        do {
+            let answer = try await conflict.ending(in: auth) { () throws(AuthError) in
+                try await auth.backend.call(call)
+            }
+            return try conflict.store(answer, in: auth)
+        } catch {
+            guard conflict.proof != nil, try auth.newest(self).proof == nil else { throw error }
+            return try await read(in: auth)
+        }
     }
 
     /// Mails a code and a link to the address of the account. Five mails are sent for a conflict at most.
@@ -64,8 +71,8 @@ extension AuthConflict {
     /// A repetition after a lost answer, also by a later process, gets the answer of the first request.
     ///
     /// - Parameter proof: The proof that the person agreed to; `nil` for the stored one.
-    /// - Throws: `proofRequired` without a proof, `proofExpired`, `proofStale`; `secondFactorRequired`
-    ///   if the account has a second factor: use ``settle(with:in:)``.
+    /// - Throws: `proofRequired` without a proof; `proofExpired` and `proofStale`, which remove it from the store: prove
+    ///   again; `secondFactorRequired` if the account has a second factor: use ``settle(with:in:)``.
     @discardableResult
     public func resolve(_ proof: ConflictProof? = nil, in auth: Auth) async throws(AuthError) -> AuthDataResult {
         var conflict = try auth.newest(self)
@@ -195,7 +202,8 @@ extension AuthConflict {
         return status
     }
 
-    /// Runs a request, and removes the conflict from the store if the server says that it has ended.
+    /// Runs a request. If the server says that the conflict has ended, it leaves the store; if only its proof has, the
+    /// proof does.
     func ending<Answer>(
         in auth: Auth,
         _ request: () async throws(AuthError) -> Answer
@@ -209,7 +217,13 @@ extension AuthConflict {
                 case .codeUnusable: kind == .unprovenAddress
                 default: false
                 }
-            if hasEnded { try auth.forget(self) }
+            if hasEnded {
+                try auth.forget(self)
+            } else if proof != nil, error.code == .proofExpired || error.code == .proofStale {
+                var unproven = self
+                unproven.proof = nil
+                try auth.replace(unproven)
+            }
             throw error
         }
     }

@@ -44,7 +44,7 @@ private final class Sheet: NSObject, ASWebAuthenticationPresentationContextProvi
 
     init(_ url: URL, scheme: String, sharesCookies: Bool, _ answer: Promise<URL>) {
         super.init()
-        let session = ASWebAuthenticationSession(url: url, callbackURLScheme: scheme) { url, error in
+        let session = ASWebAuthenticationSession(url: url, callbackURLScheme: scheme) { @Sendable url, error in
             if let url {
                 answer.settle(.success(url))
             } else if (error as? ASWebAuthenticationSessionError)?.code == .canceledLogin {

@@ -127,6 +127,18 @@ extension Auth {
     }
 }
 
+extension AuthError {
+    /// True if the server decided: the same request gets the same answer.
+    var isVerdict: Bool {
+        switch code {
+        case .networkError, .taskCancelled, .serverUnavailable, .invalidServerAnswer, .storeNotWritable,
+            .storeUnreadable:
+            false
+        default: true
+        }
+    }
+}
+
 extension WebCallback {
     /// The form in the session store.
     var text: String {

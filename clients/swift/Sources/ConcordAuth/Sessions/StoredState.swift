@@ -25,6 +25,8 @@ public struct StoredState: Sendable, Codable, Equatable {
     var phoneVerifications: [PendingPhoneVerification] = []
     /// The web flow that is open.
     var redirect: PendingRedirect?
+    /// The page of Concord that is open.
+    var page: PendingPage?
     /// The receipt of a silent push.
     var pushCredential: PushCredential?
 

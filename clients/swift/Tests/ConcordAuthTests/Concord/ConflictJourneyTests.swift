@@ -146,4 +146,17 @@ struct ConflictJourneyTests {
         await expect(.proofRequired) { try await conflict.resolve(in: auth) }
         #expect(server.requests.count == sent)
     }
+
+    @Test("a proof that has expired leaves the store, and the conflict stays", arguments: ["proof-expired", "proof-stale"])
+    func expiredProof(problem: String) async throws {
+        let server = FakeConcord()
+        let auth = try server.auth(InMemorySessionStore())
+        let error = await expect(.accountExistsWithDifferentCredential) { try await auth.signIn(with: Self.github) }
+        let conflict = try #require(error?.conflict)
+        try await conflict.prove(code: FakeConcord.code, in: auth)
+        server.script("/concord/v1/conflict:resolve", problem: problem, status: 409)
+        _ = try? await conflict.resolve(in: auth)
+        #expect(try auth.pendingConflicts().map(\.proof) == [nil])
+        await expect(.proofRequired) { try await conflict.resolve(in: auth) }
+    }
 }

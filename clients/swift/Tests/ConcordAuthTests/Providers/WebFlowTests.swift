@@ -254,4 +254,22 @@ struct WebFlowTests {
         await expect(.webInternalError) { try await provider.credential() }
         #endif
     }
+
+    @Test("the answer of a page that the server refused is not offered again")
+    func refusedAnswer() async throws {
+        let server = FakeConcord()
+        let store = InMemorySessionStore()
+        let auth = try server.auth(store)
+        let browser = LoopbackAuthentication { url in
+            try await Self.visit(Self.callback(of: url, [("link", Self.answer)]))
+        }
+        let provider = OAuthProvider(providerID: "github.com", auth: auth)
+        await expect(.accountExistsWithDifferentCredential) { try await auth.signIn(with: provider, uiDelegate: browser) }
+        #expect(try auth.unfinishedRedirect() == nil)
+        #expect(try auth.pendingConflicts().count == 1)
+        let lost = try server.auth(store, .before(1))
+        let again = OAuthProvider(providerID: "github.com", auth: lost)
+        await expect(.networkError) { try await lost.signIn(with: again, uiDelegate: browser) }
+        #expect(try auth.unfinishedRedirect()?.isAnswered == true)
+    }
 }
