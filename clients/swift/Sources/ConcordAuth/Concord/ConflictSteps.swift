@@ -65,6 +65,20 @@ extension AuthConflict {
         return try await prove(["linkSecret": secret.json], secret, in: auth)
     }
 
+    /// Proves the account with a session of it, and stores the proof.
+    ///
+    /// - Parameter user: The owner of the account, signed in recently. It may be a user of another ``Auth``.
+    /// - Throws: `requiresRecentLogin`; `proofRequired` if the session is another account's; `proofNotOffered` if the
+    ///   project does not accept sessions.
+    @discardableResult
+    public func prove(with user: User, in auth: Auth) async throws(AuthError) -> ConflictProof {
+        var conflict = try auth.newest(self)
+        let body: [String: JSONValue?] = ["kind": "session", "idToken": try await user.getIDToken().json]
+        let call = Call<ProvenConflictWire>.post(Self.path + "/proof", body, bearer: conflict.handle.text).once()
+        let proven = try await conflict.ending(in: auth) { () throws(AuthError) in try await auth.backend.call(call) }
+        return try conflict.store(proven, in: auth)
+    }
+
     /// Links the credential to the account and signs its owner in, in one step. For an address without an account, it
     /// creates the account.
     ///
@@ -158,10 +172,9 @@ extension AuthConflict {
             let proven = try await conflict.ending(in: auth) { () throws(AuthError) in
                 try await auth.backend.call(call)
             }
-            conflict.take(proven)
-            try auth.replace(conflict)
+            return try conflict.store(proven, in: auth)
         }
-        guard let proof = conflict.proof else { throw AuthError(.internalError, "The answer has no proof.") }
+        guard let proof = conflict.proof else { throw AuthError(.invalidServerAnswer, "the answer has no proof") }
         return proof
     }
 
@@ -171,16 +184,18 @@ extension AuthConflict {
         let opened = try await PendingSignUp.open(conflict, in: auth)
         conflict.handle = opened.pendingToken
         conflict.kind = .accountExists
-        conflict.take(ProvenConflictWire(conflict: opened.conflict, proofToken: opened.proofToken))
-        try auth.replace(conflict)
+        _ = try conflict.store(
+            ProvenConflictWire(conflict: opened.conflict, proofToken: opened.proofToken),
+            in: auth
+        )
         return conflict
     }
 
-    /// Takes the proof from an answer.
-    mutating func take(_ proven: ProvenConflictWire) {
+    /// Takes and stores the proof of an answer.
+    mutating func store(_ proven: ProvenConflictWire, in auth: Auth) throws(AuthError) -> ConflictProof {
         email = email ?? proven.conflict.email
         expireTime = proven.conflict.expireTime
-        proof = ConflictProof(
+        let proof = ConflictProof(
             suspended: proven.conflict.suspended ?? [],
             replaced: proven.conflict.replaced ?? [],
             signInMethods: proven.conflict.signInMethods ?? [],
@@ -188,6 +203,9 @@ extension AuthConflict {
             expireTime: proven.conflict.proof?.expireTime,
             token: proven.proofToken
         )
+        self.proof = proof
+        try auth.replace(self)
+        return proof
     }
 
     private func store(_ answer: ConflictWire, in auth: Auth) throws(AuthError) -> ConflictStatus {

@@ -151,10 +151,7 @@ extension ProvenLookup {
         let call = Call<ProvenConflictWire>.post(Self.path, body)
             .once(Digest.idempotencyKey(proofToken, Self.path, conflict.handle.text))
         let proven = try await conflict.ending(in: auth) { () throws(AuthError) in try await auth.backend.call(call) }
-        conflict.take(proven)
-        try auth.replace(conflict)
-        guard let proof = conflict.proof else { throw AuthError(.internalError, "The answer has no proof.") }
-        return proof
+        return try conflict.store(proven, in: auth)
     }
 }
 

@@ -154,7 +154,7 @@ extension User {
     ) async throws(AuthError) -> [String: JSONValue?] {
         [
             "absorbedIdToken": try await other.getIDToken().json,
-            "choices": .object(choices.mapValues { $0.rawValue.json }),
+            "choices": choices.isEmpty ? nil : .object(choices.mapValues { $0.rawValue.json }),
         ]
     }
 }

@@ -159,4 +159,28 @@ struct ConflictJourneyTests {
         #expect(try auth.pendingConflicts().map(\.proof) == [nil])
         await expect(.proofRequired) { try await conflict.resolve(in: auth) }
     }
+
+    @Test("a session of the account proves a conflict")
+    func sessionProof() async throws {
+        let server = FakeConcord()
+        let store = InMemorySessionStore()
+        let auth = try server.auth(store)
+        let error = await expect(.accountExistsWithDifferentCredential) { try await auth.signIn(with: Self.github) }
+        let conflict = try #require(error?.conflict)
+        let user = try await auth.signIn(with: Self.password).user
+        server.script(
+            "/concord/v1/conflict/proof",
+            [
+                "proofToken": "session-proof",
+                "conflict": [
+                    "state": "proven", "kind": "account-exists-with-different-credential", "providerId": "github.com",
+                    "openTime": "2026-01-05T09:00:00.000Z", "expireTime": "2030-01-01T00:00:00.000Z",
+                ],
+            ]
+        )
+        try await conflict.prove(with: user, in: auth)
+        #expect(try server.auth(store).pendingConflicts().first?.proof?.token == Secret("session-proof"))
+        let body = try #require(server.bodies("/concord/v1/conflict/proof").last)
+        #expect(body["kind"] == "session" && body["idToken"]?.stringValue?.isEmpty == false)
+    }
 }

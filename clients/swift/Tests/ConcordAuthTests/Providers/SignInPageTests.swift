@@ -84,5 +84,23 @@ struct SignInPageTests {
         server.script("/concord/v1/about", ["version": "1.0.0", "api": 2, "features": ["conflict", "of-tomorrow"]])
         let info = try await auth.serverInfo()
         #expect(info.api == 2 && info.has(.conflict) && !info.has(.merge))
+            server.script(
+            "/concord/v1/reauthentication-policy",
+            ["operations": [["operation": "delete-account", "maxAge": 300, "exemptions": ["anonymous"]]]]
+        )
+        #expect(try await auth.reauthenticationRules().first?.maxAge == 300)
+        server.script(
+            "/concord/v1/signIn",
+            [
+                "apiKey": "key", "methods": [["method": "oidc.acme", "displayName": "Acme"]],
+                "signUp": ["allowed": true, "requires": "mailbox"],
+            ]
+        )
+        #expect(try await auth.signInOptions().methods.first?.displayName == "Acme")
+        server.script(
+            "/concord/v1/decisions/d",
+            ["decisionId": "d", "decisionTime": "2026-01-05T09:00:00.000Z", "outcome": "conflict"]
+        )
+        #expect(try await auth.decision("d").outcome == "conflict")
     }
 }
