@@ -18,7 +18,7 @@ extension User {
         call.bearer = token
         do {
             return try await auth.backend.send(call)
-        } catch where error.serverCode == "invalid-session" {
+        } catch  where error.serverCode == "invalid-session" {
             let fresh = try await getIDToken(forcingRefresh: true)
             call.bearer = fresh
             do {

@@ -47,7 +47,7 @@ extension AuthConflict {
     /// Proves the mailbox with the mailed code, and stores the proof.
     ///
     /// - Parameter code: Eight digits. Blanks and hyphens do not count.
-    /// - Returns: What settling the conflict changes. Show it before ``resolve(_:in:)``.
+    /// - Returns: The changes that settling the conflict makes. Show them before ``resolve(_:in:)``.
     /// - Throws: `wrongProof` for a wrong code; five of them end the proof.
     @discardableResult
     public func prove(code: String, in auth: Auth) async throws(AuthError) -> ConflictProof {
@@ -85,8 +85,8 @@ extension AuthConflict {
     /// A repetition after a lost answer, also by a later process, gets the answer of the first request.
     ///
     /// - Parameter proof: The proof that the person agreed to; `nil` for the stored one.
-    /// - Throws: `proofRequired` without a proof; `proofExpired` and `proofStale`, which remove it from the store: prove
-    ///   again; `secondFactorRequired` if the account has a second factor: use ``settle(with:in:)``.
+    /// - Throws: `proofRequired` without a proof; `proofExpired` and `proofStale`, which remove the proof from the store:
+    ///   prove again; `secondFactorRequired` if the account has a second factor: use ``settle(with:in:)``.
     @discardableResult
     public func resolve(_ proof: ConflictProof? = nil, in auth: Auth) async throws(AuthError) -> AuthDataResult {
         var conflict = try auth.newest(self)
@@ -130,7 +130,7 @@ extension AuthConflict {
             let result = try await user.link(with: conflict.credential)
             try user.auth.forget(conflict)
             return result
-        } catch where error.serverCode == "INVALID_PENDING_TOKEN" {
+        } catch  where error.serverCode == "INVALID_PENDING_TOKEN" {
             // Used: by this process or an earlier one, whose answer was lost, or by the sign-in while a proof held.
             try await user.reload()
             try user.auth.forget(conflict)
@@ -161,11 +161,7 @@ extension AuthConflict {
         in auth: Auth
     ) async throws(AuthError) -> ConflictProof {
         var conflict = try auth.newest(self)
-        if conflict.kind == .unprovenAddress {
-            conflict.proof = try await PendingSignUp.prove(conflict, body, in: auth)
-            try auth.replace(conflict)
-            if conflict.proof?.accountExists == true { conflict = try await conflict.opened(in: auth) }
-        } else {
+        guard conflict.kind == .unprovenAddress else {
             let path = Self.path + "/proof:complete"
             let call = Call<ProvenConflictWire>.post(path, body, bearer: conflict.handle.text)
                 .once(Digest.idempotencyKey(conflict.handle, path, answer))
@@ -174,6 +170,9 @@ extension AuthConflict {
             }
             return try conflict.store(proven, in: auth)
         }
+        conflict.proof = try await PendingSignUp.prove(conflict, body, in: auth)
+        try auth.replace(conflict)
+        if conflict.proof?.accountExists == true { conflict = try await conflict.opened(in: auth) }
         guard let proof = conflict.proof else { throw AuthError(.invalidServerAnswer, "the answer has no proof") }
         return proof
     }

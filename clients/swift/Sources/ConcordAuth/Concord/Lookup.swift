@@ -115,7 +115,7 @@ extension ProvenLookup {
         return result
     }
 
-    /// Sets a password of the account, and returns its address. It signs nobody in.
+    /// Sets a password of the account, and returns its address. It does not sign in.
     ///
     /// - Throws: `weakPassword`; `proofExpired`, `proofStale`, `codeUnusable`: request a new lookup.
     @discardableResult
@@ -139,7 +139,7 @@ extension ProvenLookup {
 
     /// Proves a conflict of the account, as the conflict's own code does, and stores the proof.
     ///
-    /// - Returns: What settling the conflict changes. Show it before ``AuthConflict/resolve(_:in:)``.
+    /// - Returns: The changes that settling the conflict makes. Show them before ``AuthConflict/resolve(_:in:)``.
     @discardableResult
     public func prove(_ conflict: AuthConflict, in auth: Auth) async throws(AuthError) -> ConflictProof {
         var conflict = try auth.newest(conflict)

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// How recent a sign-in each sensitive operation wants.
+/// The time for which a sign-in allows a sensitive operation.
 ///
 /// Source: `ReauthenticationPolicy` of `docs/openapi.json`.
 public struct ReauthenticationRule: Sendable, Hashable, Decodable {
@@ -53,7 +53,7 @@ extension Auth {
         let operations: [ReauthenticationRule]
     }
 
-    /// Returns how recent a sign-in each sensitive operation wants.
+    /// Returns the time for which a sign-in allows each sensitive operation.
     public func reauthenticationRules() async throws(AuthError) -> [ReauthenticationRule] {
         let policy: Policy = try await backend.call(.get("/concord/v1/reauthentication-policy"))
         return policy.operations

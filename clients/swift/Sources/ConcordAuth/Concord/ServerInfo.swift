@@ -1,4 +1,4 @@
-/// What a client can expect of its server.
+/// The version of a server and the parts of the API that it has.
 ///
 /// Source: `GET /concord/v1/about`.
 public struct ServerInfo: Sendable, Hashable, Decodable {
@@ -8,7 +8,7 @@ public struct ServerInfo: Sendable, Hashable, Decodable {
         case quarantine, signInPage
     }
 
-    /// The server's version; `nil` if the server does not tell it.
+    /// The server's version; `nil` if the server hides it.
     public let version: String?
     /// The version of Concord's own API. This client knows version 1. A later version answers its requests too.
     public let api: Int

@@ -73,7 +73,7 @@ extension Auth {
                 "isSandbox": token.isSandbox ? true : nil,
             ]
             answer = try await backend.call(Call<Receipt>.post("/v1/accounts:verifyIosClient", body))
-        } catch where error.code == .invalidAppCredential || error.code == .missingAppToken {
+        } catch  where error.code == .invalidAppCredential || error.code == .missingAppToken {
             // The server sends no pushes to this app.
             return nil
         }

@@ -88,7 +88,7 @@ public final class PhoneAuthProvider: Sendable {
         let verificationID: String
         do {
             verificationID = try await request.send(credential, in: auth)
-        } catch where isPush && error.code == .invalidAppCredential {
+        } catch  where isPush && error.code == .invalidAppCredential {
             // The receipt is a week old, or another app's: get another one, once.
             try auth.store(pushCredential: nil)
             let (credential, _) = try await appCredential(uiDelegate)
@@ -117,7 +117,7 @@ public final class PhoneAuthProvider: Sendable {
     }
 }
 
-/// What a code is requested for.
+/// The purpose of a code: a number, or a second factor of a pending sign-in.
 private enum PhoneCodeRequest: Sendable {
     case number(String, MultiFactorSession?)
     case factor(MultiFactorInfo, Secret)

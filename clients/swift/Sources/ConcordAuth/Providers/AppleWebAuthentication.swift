@@ -48,7 +48,9 @@ private final class Sheet: NSObject, ASWebAuthenticationPresentationContextProvi
             if let url {
                 answer.settle(.success(url))
             } else if (error as? ASWebAuthenticationSessionError)?.code == .canceledLogin {
-                answer.settle(.failure(AuthError(.webContextCancelled, "the person closed the sheet", underlying: error)))
+                answer.settle(
+                    .failure(AuthError(.webContextCancelled, "the person closed the sheet", underlying: error))
+                )
             } else {
                 answer.settle(.failure(AuthError(.webInternalError, "the sheet failed", underlying: error)))
             }

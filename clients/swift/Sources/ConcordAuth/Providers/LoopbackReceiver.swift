@@ -107,13 +107,15 @@ final class LoopbackReceiver: Sendable {
 
     /// Returns the target of a GET request (RFC 9112 §3).
     private static func target(_ head: String) -> Substring? {
-        guard head.contains("\r\n\r\n"), let line = head.split(separator: "\r\n", maxSplits: 1).first else { return nil }
+        guard head.contains("\r\n\r\n"), let line = head.split(separator: "\r\n", maxSplits: 1).first else {
+            return nil
+        }
         let parts = line.split(separator: " ")
         guard parts.count == 3, parts[0] == "GET", parts[1].hasPrefix("/") else { return nil }
         return parts[1]
     }
 
-    /// The page holds no script and no address, and tells the browser to send the callback's address nowhere.
+    /// The page has no script, and its policy keeps the browser from sending the callback's address to others.
     private func write(_ status: String, _ text: String, to connection: Int32) {
         let body = "<!doctype html><meta charset=utf-8><title>\(status)</title><p>\(text)</p>"
         let answer = [

@@ -37,8 +37,8 @@ extension Auth {
 
     /// Continues with the page that an earlier process opened, and returns the provider's credential.
     ///
-    /// On Apple's systems the answer comes to ``canHandle(_:)`` first. With a loopback receiver, this call listens on the
-    /// same port again; the person reloads the page.
+    /// On Apple's systems the answer comes to ``canHandle(_:)`` first. With a loopback receiver, this call listens on
+    /// the same port again, and the person reloads the page.
     ///
     /// - Throws: `webContextCancelled` if no page was opened, or its time is over.
     public func resumeRedirect(uiDelegate: (any WebAuthenticating)? = nil) async throws(AuthError) -> AuthCredential {
@@ -83,7 +83,7 @@ extension Auth {
         guard page("signInWithRedirect", event: pending.eventID).isCallback(url) else { return false }
         do {
             _ = try takeAnswer(url)
-        } catch where error.code != .storeNotWritable && error.code != .storeUnreadable {
+        } catch  where error.code != .storeNotWritable && error.code != .storeUnreadable {
             // The page failed, and the person reads why in the browser. The page is forgotten.
         }
         return true

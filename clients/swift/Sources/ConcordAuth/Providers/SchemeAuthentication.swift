@@ -2,7 +2,7 @@ public import Foundation
 
 /// Opens pages by a closure of the app, and waits until the app hands the callback to ``Auth/canHandle(_:)``.
 ///
-/// For apps that show pages in a view of their own, or in another app.
+/// For apps that show pages in their own view, or in another app.
 public struct SchemeAuthentication: WebAuthenticating {
     private let auth: Auth
     private let present: @Sendable (URL) async throws -> Void

@@ -15,7 +15,7 @@ struct PendingPage: Sendable, Codable, Equatable {
 }
 
 extension Auth {
-    /// Returns the address of the sign-in page. The page signs in by every method of the project, and returns to the app.
+    /// Returns the address of the sign-in page, which has every method of the project and returns to the app.
     ///
     /// The app shows the address in a browser, and hands the universal link with which the person comes back to
     /// ``signIn(withReturnURL:)``. The verifier is in the session store, so the app may be killed meanwhile.
@@ -84,7 +84,7 @@ extension Auth {
 }
 
 extension AuthConflict {
-    /// Returns the address of the page that settles the conflict, for apps without a form of their own.
+    /// Returns the address of the page that settles the conflict, for apps without a form.
     ///
     /// The address has the handle: show it in a browser, and store or send it nowhere. The person comes back by a
     /// universal link, for ``Auth/signIn(withReturnURL:)``.

@@ -2,8 +2,8 @@ public import Foundation
 
 /// Opens pages of Concord for a person, and receives the address with which a page calls the app back.
 ///
-/// ``AppleWebAuthentication`` uses the system's sign-in sheet, ``LoopbackAuthentication`` the browser. An app with a
-/// window of its own implements this protocol.
+/// ``AppleWebAuthentication`` uses the system's sign-in sheet, ``LoopbackAuthentication`` the browser. An app with its
+/// own window implements this protocol.
 public protocol WebAuthenticating: Sendable {
     /// Opens `page` and returns the first address for which ``WebPage/isCallback(_:)`` is true.
     ///

@@ -77,7 +77,9 @@ extension Auth {
         return WebPage(
             callbackScheme: callback?.scheme,
             base: configuration.server.appendingPathComponent("__/auth/handler"),
-            parameters: (common + parameters).compactMap { name, value in value.map { URLQueryItem(name: name, value: $0) } },
+            parameters: (common + parameters).compactMap { name, value in
+                value.map { URLQueryItem(name: name, value: $0) }
+            },
             app: callback?.app ?? [],
             authType: authType,
             eventID: event

@@ -15,7 +15,9 @@ struct AccountRoutesTests {
         let server = FakeConcord()
         let user = try await signedIn(server)
         let list: JSONValue = [
-            "methods": [["method": "password", "works": true, "proof": "sign-up", "proveTime": "2026-01-05T09:00:00.000Z"]]
+            "methods": [
+                ["method": "password", "works": true, "proof": "sign-up", "proveTime": "2026-01-05T09:00:00.000Z"]
+            ]
         ]
         server.script("/concord/v1/account/methods", list)
         server.script("/concord/v1/account/methods/oidc.a/b", list)
@@ -66,7 +68,10 @@ struct AccountRoutesTests {
             "/concord/v1/account/sessions",
             [
                 "sessions": [
-                    ["sessionId": "s", "startTime": time, "lastUseTime": time, "signInProvider": "password", "current": true]
+                    [
+                        "sessionId": "s", "startTime": time, "lastUseTime": time, "signInProvider": "password",
+                        "current": true,
+                    ]
                 ],
                 "refusedSignIns": [["reason": "S4", "count": 2, "firstTime": time, "lastTime": time]],
                 "devices": [["deviceId": "d", "startTime": time, "lastUseTime": time, "expireTime": time]],

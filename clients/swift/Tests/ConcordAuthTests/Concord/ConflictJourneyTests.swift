@@ -147,7 +147,10 @@ struct ConflictJourneyTests {
         #expect(server.requests.count == sent)
     }
 
-    @Test("a proof that has expired leaves the store, and the conflict stays", arguments: ["proof-expired", "proof-stale"])
+    @Test(
+        "a proof that has expired leaves the store, and the conflict stays",
+        arguments: ["proof-expired", "proof-stale"]
+    )
     func expiredProof(problem: String) async throws {
         let server = FakeConcord()
         let auth = try server.auth(InMemorySessionStore())

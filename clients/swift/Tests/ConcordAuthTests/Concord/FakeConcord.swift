@@ -168,7 +168,9 @@ final class FakeConcord: Sendable {
             "state": state.isDeclined ? "declined" : state.proofToken == nil ? "open" : "proven",
             "kind": "account-exists-with-different-credential", "providerId": "github.com", "email": "a***@e***.com",
             "openTime": "2026-01-05T09:00:00.000Z", "expireTime": "2030-01-01T00:00:00.000Z",
-            "suspended": [["method": "password", "reason": "address-proven", "restore": ["by": "password", "route": ""]]],
+            "suspended": [
+                ["method": "password", "reason": "address-proven", "restore": ["by": "password", "route": ""]]
+            ],
         ]
     }
 
@@ -260,7 +262,10 @@ extension HTTPResponse {
     }
 
     static func problem(_ type: String, _ status: Int) -> HTTPResponse {
-        .json(["type": .string("urn:concord:problem:\(type)"), "title": "no", "status": .integer(Int64(status))], status)
+        .json(
+            ["type": .string("urn:concord:problem:\(type)"), "title": "no", "status": .integer(Int64(status))],
+            status
+        )
     }
 }
 

@@ -30,8 +30,11 @@ struct LookupTests {
         try auth.signOut()
         server.script(
             "/concord/v1/lookup",
-            ["email": "ada@example.com", "methods": [["method": "phone", "works": false, "obstacle": "not-enabled"]],
-             "offersPassword": false]
+            [
+                "email": "ada@example.com",
+                "methods": [["method": "phone", "works": false, "obstacle": "not-enabled"]],
+                "offersPassword": false,
+            ]
         )
         guard case .known(let account) = try await auth.lookup(email: "ada@example.com") else {
             Issue.record("the device is not known")

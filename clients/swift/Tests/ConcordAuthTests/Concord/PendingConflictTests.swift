@@ -33,7 +33,8 @@ struct PendingConflictTests {
     func foreignConflicts() async throws {
         let conflicts = [
             try conflict("own"), try conflict("other-server", server: "https://other.example.com"),
-            try conflict("other-project", project: "other"), try conflict("same-place", server: "https://ID.example.com/"),
+            try conflict("other-project", project: "other"),
+            try conflict("same-place", server: "https://ID.example.com/"),
         ]
         let store = try store(conflicts)
         let fake = FakeConcord()
@@ -105,7 +106,7 @@ struct PendingConflictTests {
         let lookup = try JSONDecoder().decode(
             ProvenLookup.self,
             from: Data(
-                #"{"email":"a@b.c","methods":[],"signsIn":true,"offersPassword":false,"expireTime":0,"proofToken":"SECRET-c"}"#
+                #"{"email":"a@b","methods":[],"signsIn":true,"offersPassword":false,"expireTime":0,"proofToken":"SECRET-c"}"#
                     .utf8
             )
         )

@@ -31,7 +31,8 @@ struct PhoneTests {
             let query = "authType=verifyApp&recaptchaToken=solved&eventId=\(page.eventID)"
             let inner = "https://id.example.com/__/auth/callback?" + query
             let text = inner.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
-            guard let url = URL(string: "app-1-42-ios-ab://firebaseauth/link?deep_link_id=\(text)"), page.isCallback(url)
+            guard let url = URL(string: "app-1-42-ios-ab://firebaseauth/link?deep_link_id=\(text)"),
+                page.isCallback(url)
             else { throw AuthError(.webInternalError, "no callback") }
             return url
         }
@@ -66,9 +67,10 @@ struct PhoneTests {
         _ = try await PhoneAuthProvider.provider(auth: next, pushes: NoPushes()).verifyPhoneNumber("+16505550101")
         #expect(server.bodies("/v1/accounts:verifyIosClient").count == 1)
         #expect(
-            server.bodies(Self.path) == ["+16505550100", "+16505550101"].map { number in
-                ["phoneNumber": .string(number), "iosReceipt": "receipt-1", "iosSecret": "secret-1"]
-            }
+            server.bodies(Self.path)
+                == ["+16505550100", "+16505550101"].map { number in
+                    ["phoneNumber": .string(number), "iosReceipt": "receipt-1", "iosSecret": "secret-1"]
+                }
         )
     }
 

@@ -73,7 +73,10 @@ struct SignInPageTests {
     func otherRoutes() async throws {
         let server = FakeConcord()
         let auth = try server.auth(InMemorySessionStore())
-        server.script("/concord/v1/shortCode:exchange", ["oobCode": "long", "oobLink": "x", "requestType": "EMAIL_SIGNIN"])
+        server.script(
+            "/concord/v1/shortCode:exchange",
+            ["oobCode": "long", "oobLink": "x", "requestType": "EMAIL_SIGNIN"]
+        )
         try await auth.signIn(withEmail: "ada@example.com", shortCode: "1234 5678")
         #expect(server.bodies("/v1/accounts:signInWithEmailLink").first?["oobCode"] == "long")
         server.script(
@@ -84,7 +87,7 @@ struct SignInPageTests {
         server.script("/concord/v1/about", ["version": "1.0.0", "api": 2, "features": ["conflict", "of-tomorrow"]])
         let info = try await auth.serverInfo()
         #expect(info.api == 2 && info.has(.conflict) && !info.has(.merge))
-            server.script(
+        server.script(
             "/concord/v1/reauthentication-policy",
             ["operations": [["operation": "delete-account", "maxAge": 300, "exemptions": ["anonymous"]]]]
         )

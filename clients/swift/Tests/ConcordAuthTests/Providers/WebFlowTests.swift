@@ -9,7 +9,7 @@ import FoundationNetworking
 
 /// Sign-in on a provider's page, with callbacks by loopback and by scheme.
 struct WebFlowTests {
-    /// What the page of the server does with a request: it calls back.
+    /// The address with which the page of the server calls the app back.
     private static func callback(
         of opened: URL,
         _ values: [(String, String)],
@@ -21,7 +21,8 @@ struct WebFlowTests {
         inner.scheme = "https"
         inner.host = "id.example.com"
         inner.path = "/__/auth/callback"
-        let all = [("authType", parameter("authType") ?? ""), ("eventId", event ?? parameter("eventId") ?? "")] + values
+        let all =
+            [("authType", parameter("authType") ?? ""), ("eventId", event ?? parameter("eventId") ?? "")] + values
         // As `URLSearchParams` writes it.
         var unreserved = CharacterSet.alphanumerics
         unreserved.insert(charactersIn: "*-._ ")
@@ -185,7 +186,8 @@ struct WebFlowTests {
         let auth = try FakeConcord().auth(InMemorySessionStore())
         for text in [
             "app-1-42-ios-ab://firebaseauth/link", "app-1-42-ios-ab://firebaseauth/link?deep_link_id=x",
-            "app-1-42-ios-ab://screen/settings", "myapp://firebaseauth/link?deep_link_id=https%3A%2F%2Fa%2F%3FeventId%3D1",
+            "app-1-42-ios-ab://screen/settings",
+            "myapp://firebaseauth/link?deep_link_id=https%3A%2F%2Fa%2F%3FeventId%3D1",
         ] {
             #expect(try !auth.canHandle(#require(URL(string: text))), "\(text)")
         }
@@ -216,7 +218,8 @@ struct WebFlowTests {
     @Test(
         "the failures of a page are documented errors",
         arguments: [
-            ("auth/unauthorized-domain", AuthErrorCode.unauthorizedDomain), ("auth/user-cancelled", .webContextCancelled),
+            ("auth/unauthorized-domain", AuthErrorCode.unauthorizedDomain),
+            ("auth/user-cancelled", .webContextCancelled),
             ("auth/network-request-failed", .webNetworkRequestFailed), ("auth/app-not-authorized", .appNotAuthorized),
             ("auth/operation-not-allowed", .operationNotAllowed), ("auth/internal-error", .webInternalError),
             ("auth/of-tomorrow", .webSignInUserInteractionFailure),
@@ -264,7 +267,9 @@ struct WebFlowTests {
             try await Self.visit(Self.callback(of: url, [("link", Self.answer)]))
         }
         let provider = OAuthProvider(providerID: "github.com", auth: auth)
-        await expect(.accountExistsWithDifferentCredential) { try await auth.signIn(with: provider, uiDelegate: browser) }
+        await expect(.accountExistsWithDifferentCredential) {
+            try await auth.signIn(with: provider, uiDelegate: browser)
+        }
         #expect(try auth.unfinishedRedirect() == nil)
         #expect(try auth.pendingConflicts().count == 1)
         let lost = try server.auth(store, .before(1))
