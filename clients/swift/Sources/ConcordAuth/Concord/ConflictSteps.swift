@@ -85,8 +85,8 @@ extension AuthConflict {
     /// A repetition after a lost answer, also by a later process, gets the answer of the first request.
     ///
     /// - Parameter proof: The proof that the person agreed to; `nil` for the stored one.
-    /// - Throws: `proofRequired` without a proof; `proofExpired` and `proofStale`, which remove the proof from the store:
-    ///   prove again; `secondFactorRequired` if the account has a second factor: use ``settle(with:in:)``.
+    /// - Throws: `proofRequired` without a proof; `proofExpired` and `proofStale`, which remove it from the store:
+    ///   prove again. `secondFactorRequired` if the account has a second factor: use ``settle(with:in:)``.
     @discardableResult
     public func resolve(_ proof: ConflictProof? = nil, in auth: Auth) async throws(AuthError) -> AuthDataResult {
         var conflict = try auth.newest(self)

@@ -111,7 +111,7 @@ extension User {
 
     /// Merges `other` into this account. The other account's sessions end.
     ///
-    /// If receivers of webhooks have to agree, the answer's state is ``AccountMerge/State/prepared``. Read it again with
+    /// If receivers of webhooks have to agree, the state is ``AccountMerge/State/prepared``. Read it again with
     /// ``merge(_:)``.
     ///
     /// - Throws: `requiresRecentLogin` if one of the sign-ins is too old; `choicesNeeded` or
