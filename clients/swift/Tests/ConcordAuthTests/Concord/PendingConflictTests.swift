@@ -103,7 +103,8 @@ struct PendingConflictTests {
         error.conflict = conflict
         error.updatedCredential = conflict.credential
         let link = try #require(URL(string: "https://id.example.com/signin#signUp=SECRET-a&proof=SECRET-b"))
-        let answer = #"{"email":"a","methods":[],"signsIn":true,"offersPassword":true,"expireTime":0,"proofToken":"SECRET-c"}"#
+        let answer = #"{"email":"a","methods":[],"signsIn":true,"offersPassword":true,"expireTime":0,"#
+            + #""proofToken":"SECRET-c"}"#
         let lookup = try JSONDecoder().decode(ProvenLookup.self, from: Data(answer.utf8))
         var first = AuthError(.asksFirst, "text")
         first.updatedCredential = conflict.credential
