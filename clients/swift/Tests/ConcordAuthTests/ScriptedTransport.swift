@@ -52,4 +52,5 @@ extension HTTPResponse {
 
 extension HTTPRequest {
     var json: JSONValue { body.flatMap(JSONValue.parse) ?? .null }
+    var form: [String: String] { body.flatMap { FormEncoding.fields(String(decoding: $0, as: UTF8.self)) } ?? [:] }
 }

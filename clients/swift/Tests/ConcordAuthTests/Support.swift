@@ -17,22 +17,32 @@ struct Rig {
     let store: any SessionStore
     /// Pauses between attempts that the client asked for.
     let pauses = Locked<[TimeInterval]>([])
-    let clock = Locked(Date(timeIntervalSince1970: 1_800_000_000))
+    let clock: Locked<Date>
 
-    init(store: any SessionStore = InMemorySessionStore()) { self.store = store }
+    init(
+        store: any SessionStore = InMemorySessionStore(),
+        clock: Locked<Date> = Locked(Date(timeIntervalSince1970: 1_800_000_000))
+    ) {
+        self.store = store
+        self.clock = clock
+    }
 
     /// A client, as a new process makes one.
-    func auth(requestTimeout: TimeInterval = 30) throws -> Auth {
+    func auth(
+        requestTimeout: TimeInterval = 30,
+        apiKey: String = "key",
+        transport: (any HTTPTransport)? = nil
+    ) throws -> Auth {
         guard let server = URL(string: "https://id.example.com") else { throw URLError(.badURL) }
         let clock = clock
         let pauses = pauses
         let configuration = AuthConfiguration(
             server: server,
-            apiKey: "key",
+            apiKey: apiKey,
             projectID: Self.project,
             bundleID: "com.example.app",
             sessions: store,
-            transport: transport,
+            transport: transport ?? self.transport,
             requestTimeout: requestTimeout,
             now: { clock.with { $0 } }
         )
@@ -50,7 +60,7 @@ struct Rig {
             return .json(200, .account(uid))
         }
         transport.on(Self.token) { request in
-            let refresh = request.json["refreshToken"]?.stringValue ?? ""
+            let refresh = request.form["refresh_token"] ?? ""
             return .json(200, .refreshed(refresh.split(separator: "-").dropFirst().first.map(String.init) ?? ""))
         }
     }

@@ -155,7 +155,7 @@ import Testing
         let old = try #require(try rig.store.read()?.session?.refreshToken.text)
         let gate = Promise<Bool>()
         rig.transport.on(Rig.token) { request in
-            guard request.json["refreshToken"]?.stringValue == old else { return .json(200, .refreshed("ada")) }
+            guard request.form["refresh_token"] == old else { return .json(200, .refreshed("ada")) }
             _ = try await gate.value()
             return .error("INVALID_REFRESH_TOKEN")
         }

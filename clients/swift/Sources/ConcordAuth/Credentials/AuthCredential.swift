@@ -1,5 +1,3 @@
-import Foundation
-
 /// What proves an identity: a password, a mailed link, a code, or tokens of a provider.
 ///
 /// The providers create credentials: ``EmailAuthProvider``, ``PhoneAuthProvider``, ``GoogleAuthProvider``,
@@ -79,14 +77,6 @@ struct OAuthTokens: Sendable, Codable, Hashable {
             ("providerId", provider), ("id_token", idToken?.text), ("access_token", accessToken?.text),
             ("oauth_token_secret", secret?.text), ("nonce", rawNonce?.text), ("user", fullName),
         ]
-        return fields.compactMap { name, value in value.map { "\(name)=\(Self.escape($0))" } }.joined(separator: "&")
-    }
-
-    private static let unreserved = CharacterSet(
-        charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
-    )
-
-    private static func escape(_ text: String) -> String {
-        text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
+        return FormEncoding.text(fields.compactMap { name, value in value.map { (name, $0) } })
     }
 }

@@ -38,6 +38,8 @@ public struct MultiFactor: Sendable {
 
     /// As ``unenroll(with:)``, by the factor's id.
     public func unenroll(withFactorUID uid: String) async throws(AuthError) {
-        try await user.change(["mfaEnrollmentId": uid.json], at: "/v2/accounts/mfaEnrollment:withdraw")
+        try await user.change(["mfaEnrollmentId": uid.json], at: "/v2/accounts/mfaEnrollment:withdraw") { account in
+            account.factors.removeAll { $0.uid == uid }
+        }
     }
 }

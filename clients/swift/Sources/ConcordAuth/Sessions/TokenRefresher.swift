@@ -118,11 +118,8 @@ final class TokenRefresher: Sendable {
     }
 
     private func refresh(_ used: StoredSession) async throws(AuthError) -> StoredState {
-        var call = Call<Answer>.post(
-            "/v1/token",
-            ["grantType": "refresh_token", "refreshToken": used.refreshToken.text.json]
-        )
-        call.isRepeatable = true
+        var call = Call<Answer>(method: .post, path: "/v1/token", isRepeatable: true)
+        call.form = ["grant_type": "refresh_token", "refresh_token": used.refreshToken.text]
         let answered = try await backend.send(call)
         let answer = answered.value
         guard let idToken = answer.idToken ?? answer.accessToken, !idToken.isEmpty else {

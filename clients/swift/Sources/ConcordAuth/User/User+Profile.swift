@@ -3,16 +3,6 @@ import Foundation
 /// The answer of `accounts:lookup`.
 private struct LookupAnswer: Decodable, Sendable {
     struct Account: Decodable, Sendable {
-        struct Provider: Decodable, Sendable {
-            let providerId: String
-            let rawId: String?
-            let federatedId: String?
-            let email: String?
-            let displayName: String?
-            let photoUrl: String?
-            let phoneNumber: String?
-        }
-
         let localId: String
         let email: String?
         let emailVerified: Bool?
@@ -22,7 +12,7 @@ private struct LookupAnswer: Decodable, Sendable {
         let passwordHash: String?
         let createdAt: LooseNumber?
         let lastLoginAt: LooseNumber?
-        let providerUserInfo: [Provider]?
+        let providerUserInfo: [ProviderRow]?
         let mfaInfo: [SignInAnswer.Factor]?
         let tenantId: String?
         let customAuth: Bool?
@@ -45,16 +35,7 @@ extension StoredUser {
         hasPassword = account.passwordHash?.isEmpty == false
         creationDate = date(account.createdAt)
         lastSignInDate = date(account.lastLoginAt)
-        providers = (account.providerUserInfo ?? []).map { row in
-            Provider(
-                providerID: row.providerId,
-                uid: row.rawId ?? row.federatedId ?? "",
-                email: row.email,
-                displayName: row.displayName,
-                photoURL: row.photoUrl,
-                phoneNumber: row.phoneNumber
-            )
-        }
+        providers = (account.providerUserInfo ?? []).map(Provider.init)
         factors = (account.mfaInfo ?? []).map(Factor.init)
         tenantID = account.tenantId
         isAnonymous =
@@ -62,12 +43,55 @@ extension StoredUser {
     }
 }
 
-/// The answer of `accounts:update` and of other changes of an account: tokens, if the change ended sessions.
+/// A method of an account, in answers.
+struct ProviderRow: Decodable, Sendable {
+    let providerId: String
+    let rawId: String?
+    let federatedId: String?
+    let email: String?
+    let displayName: String?
+    let photoUrl: String?
+    let phoneNumber: String?
+}
+
+extension StoredUser.Provider {
+    fileprivate init(_ row: ProviderRow) {
+        providerID = row.providerId
+        uid = row.rawId ?? row.federatedId ?? ""
+        email = row.email
+        displayName = row.displayName
+        photoURL = row.photoUrl
+        phoneNumber = row.phoneNumber
+    }
+}
+
+/// The answer of `accounts:update`: the account after the change, and tokens if the change ended sessions. Routes of
+/// second factors answer tokens alone.
 struct AccountChange: Decodable, Sendable {
     let localId: String?
+    let email: String?
+    let emailVerified: Bool?
+    let displayName: String?
+    let photoUrl: String?
+    let passwordHash: String?
+    let providerUserInfo: [ProviderRow]?
     let idToken: String?
     let refreshToken: String?
     let expiresIn: LooseNumber?
+}
+
+extension StoredUser {
+    /// Takes over the account of an answer, if it has one.
+    fileprivate mutating func take(_ answer: AccountChange) {
+        guard let rows = answer.providerUserInfo else { return }
+        providers = rows.map(Provider.init)
+        email = answer.email
+        isEmailVerified = answer.emailVerified ?? false
+        displayName = answer.displayName
+        photoURL = answer.photoUrl
+        hasPassword = answer.passwordHash?.isEmpty == false
+        phoneNumber = providers.first { $0.providerID == "phone" }.flatMap { $0.phoneNumber ?? $0.uid }
+    }
 }
 
 extension User {
@@ -95,12 +119,18 @@ extension User {
         if isStored { profile.with { $0 = new } }
     }
 
-    /// Changes the account, takes over new tokens, and loads it again.
+    /// Changes the account, and takes over the answer: the account and new tokens.
     ///
-    /// The change stands if loading fails, so that failure is not an error unless the session ended.
+    /// - Parameters:
+    ///   - body: The request without the ID token.
+    ///   - path: The route.
+    ///   - adjust: Changes the stored account as the answer does not say; `nil` to load the account instead. The change
+    ///     stands if loading fails, so that failure is not an error unless the session ended.
+    /// - Throws: The refusal. The account is unchanged then.
     func change(
         _ body: [String: JSONValue?],
-        at path: String = "/v1/accounts:update"
+        at path: String = "/v1/accounts:update",
+        adjust: (@Sendable (inout StoredUser) -> Void)? = nil
     ) async throws(AuthError) {
         let answered = try await withToken { (token) async throws(AuthError) in
             var all = body
@@ -109,11 +139,24 @@ extension User {
             return try await auth.backend.send(Call<AccountChange>.post(path, all))
         }
         try take(answered)
-        do { try await load() } catch { if error.endsSession { throw error } }
+        let answer = answered.value
+        guard answer.providerUserInfo != nil || adjust != nil else {
+            do { try await load() } catch { if error.endsSession { throw error } }
+            return
+        }
+        let (state, isStored) = try auth.keeper.change { state in
+            guard state.session?.id == sessionID, var user = state.session?.user else { return false }
+            user.take(answer)
+            adjust?(&user)
+            state.session?.user = user
+            return true
+        }
+        auth.publish(state)
+        if isStored, let user = state.session?.user { profile.with { $0 = user } }
     }
 
     /// Takes over the tokens of an answer, if it has any.
-    func take(_ answered: Answered<AccountChange>) throws(AuthError) {
+    private func take(_ answered: Answered<AccountChange>) throws(AuthError) {
         let answer = answered.value
         guard let idToken = answer.idToken, let refreshToken = answer.refreshToken else { return }
         let fresh = try FreshTokens(

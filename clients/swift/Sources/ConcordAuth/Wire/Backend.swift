@@ -123,7 +123,10 @@ struct Backend: Sendable {
         headers["Idempotency-Key"] = call.idempotencyKey
         if let bearer = call.bearer { headers["Authorization"] = "Bearer \(bearer)" }
         var body: Data?
-        if let value = call.body {
+        if let form = call.form {
+            headers["Content-Type"] = "application/x-www-form-urlencoded"
+            body = Data(FormEncoding.text(form.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }).utf8)
+        } else if let value = call.body {
             headers["Content-Type"] = "application/json"
             do { body = try JSONEncoder().encode(value) } catch {
                 throw AuthError(.invalidArgument, "a number in the request is not finite", underlying: error)

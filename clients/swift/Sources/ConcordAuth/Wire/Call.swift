@@ -15,6 +15,8 @@ struct Call<Answer: Decodable & Sendable>: Sendable {
     var query: [URLQueryItem] = []
     var headers: [String: String] = [:]
     var body: JSONValue?
+    /// The body in form encoding, instead of ``body``.
+    var form: [String: String]?
     /// The secret of the `Authorization` field: an ID token, or the handle of a conflict.
     var bearer: String?
     /// Returns true if sending the request twice has the effect of sending it once.
