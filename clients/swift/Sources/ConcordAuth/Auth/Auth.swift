@@ -63,6 +63,13 @@ public final class Auth: Sendable {
         tokens = TokenRefresher(backend: backend, keeper: keeper)
     }
 
+    deinit {
+        state.with { state in
+            for listener in state.stateListeners.values { listener.finish() }
+            for listener in state.tokenListeners.values { listener.finish() }
+        }
+    }
+
     /// Sets the client that ``auth()`` returns. Call it once, when the app starts.
     public static func configure(_ configuration: AuthConfiguration) throws(AuthError) {
         let auth = try Auth(configuration: configuration)

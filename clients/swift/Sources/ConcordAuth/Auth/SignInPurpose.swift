@@ -38,11 +38,13 @@ extension Auth {
         settling handle: Secret? = nil
     ) async throws(AuthError) -> AuthDataResult {
         var call = call
+        // A store that cannot be read is found out here, before a code or link is used up.
+        let deviceToken = try keeper.read().deviceToken
         if case .object(var body)? = call.body {
             if call.path.hasPrefix("/v1/") { body["returnSecureToken"] = true }
             if configuration.remembersDevice {
                 body["returnDeviceToken"] = true
-                body["deviceToken"] = try keeper.read().deviceToken?.text.json
+                body["deviceToken"] = deviceToken?.text.json
             }
             call.body = .object(body)
         }

@@ -1,4 +1,7 @@
 extension AuthErrorCode {
+    /// Returns true if `error` is an ``AuthError`` with this code, so that `catch AuthErrorCode.wrongPassword` works.
+    public static func ~= (code: AuthErrorCode, error: any Error) -> Bool { (error as? AuthError)?.code == code }
+
     /// The code for a message of the compatible API, for example `WEAK_PASSWORD`; `nil` if this version does not know
     /// it.
     init?(serverCode: String) {

@@ -23,8 +23,7 @@ public enum AuthErrorCode: Int, Sendable, Codable, CaseIterable {
     case tooManyRequests = 17010
     /// No account matches.
     case userNotFound = 17011
-    /// An account with the provider's address may exist, and the address is not proven. ``AuthError/conflict`` has the
-    /// conflict and ``AuthError/updatedCredential`` the credential to link.
+    /// An account may have the provider's address, which is not proven. See ``AuthError/conflict``.
     case accountExistsWithDifferentCredential = 17012
     /// The sign-in is too old for the operation. Reauthenticate, then repeat it.
     case requiresRecentLogin = 17014
@@ -182,13 +181,10 @@ public enum AuthErrorCode: Int, Sendable, Codable, CaseIterable {
     case invalidHostingLinkDomain = 17214
     /// The Keychain refused. ``AuthError/underlying`` has its status.
     case keychainError = 17995
-    /// The server answered an error that this version does not know. ``AuthError/serverCode`` has its name.
+    /// The server answered an error that this version does not know: ``AuthError/serverCode``.
     case internalError = 17999
     /// The ID token cannot be read.
     case malformedJWT = 18000
-
-    // Concord's own.
-
     /// The task was cancelled. ``AuthError/underlying`` is a `CancellationError`. The request may have reached the
     /// server.
     case taskCancelled = 18100
@@ -250,7 +246,4 @@ public enum AuthErrorCode: Int, Sendable, Codable, CaseIterable {
     case laterChanges = 18143
     /// Some users have no other working sign-in method.
     case usersLockedOut = 18144
-
-    /// Returns true if `error` is an ``AuthError`` with this code, so that `catch AuthErrorCode.wrongPassword` works.
-    public static func ~= (code: AuthErrorCode, error: any Error) -> Bool { (error as? AuthError)?.code == code }
 }

@@ -6,7 +6,7 @@ import Foundation
 /// ``Call/mayBeSentAgain``.
 struct Backend: Sendable {
     /// The version of the client. It is the server's version of the same release.
-    static let version = "1.0.0"
+    static let version = "0.1.0"
     private static let longestAnswer = URLSessionTransport.maximumAnswerBytes
     private static let mostAttempts = 3
 
