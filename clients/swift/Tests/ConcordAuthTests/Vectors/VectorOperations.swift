@@ -25,13 +25,16 @@ struct VectorApp {
         case "secondFactor", "phone": return try await secondFactor(operation, arguments)
         case "conflict": return try await conflict(operation, arguments)
         case "lookup": return try await lookUp(operation, arguments)
-        case "methods", "suspendedMethods", "sessions", "events", "export", "merge":
+        case "pendingSignUp", "firstSignIn": return try await pending(operation, arguments)
+        case "shortCode", "emailCode", "about", "signInPage", "reauthenticationPolicy", "decision":
+            return try await server(operation, arguments)
+        case "methods", "suspendedMethods", "sessions", "events", "export", "merge", "devices":
             return try await ownAccount(operation, arguments)
         default: return try await account(operation, arguments)
         }
     }
 
-    private func user() throws -> User {
+    func user() throws -> User {
         guard let user = try auth.storedUser() else { throw AuthError(.nullUser, "no user") }
         return user
     }
@@ -51,8 +54,18 @@ struct VectorApp {
         case "signUp.anonymous": return VectorResult(result: try await auth.signInAnonymously())
         case "signIn.password": return VectorResult(result: try await auth.signIn(with: password))
         case "signIn.credential":
-            guard arguments["asksFirst"] == nil else { return nil }
-            return VectorResult(result: try await auth.signIn(with: provider(arguments)))
+            guard arguments["asksFirst"] == true else {
+                return VectorResult(result: try await auth.signIn(with: provider(arguments)))
+            }
+            do throws(AuthError) {
+                return VectorResult(result: try await auth.signIn(with: provider(arguments), asksFirst: true))
+            } catch {
+                guard let waiting = error.firstSignIn else { throw error }
+                return VectorResult(value: [
+                    "asksFirst": true, "providerId": waiting.providerID.json, "email": waiting.email?.json ?? .null,
+                    "pendingToken": waiting.credential.pendingToken?.text.json ?? .null,
+                ])
+            }
         case "signIn.customToken":
             return VectorResult(result: try await auth.signIn(withCustomToken: text("token")))
         case "signIn.emailLink":
@@ -194,7 +207,10 @@ struct VectorApp {
         switch operation {
         case "conflict.read": return state(try await conflict.read(in: auth))
         case "conflict.startProof":
-            guard arguments["kind"] == "mailbox" else { return nil }
+            if arguments["kind"] == "session" {
+                let proof = try await conflict.prove(with: user(), in: auth)
+                return VectorResult(value: ["proofToken": proof.token.text.json])
+            }
             return state(try await conflict.startProof(in: auth))
         case "conflict.prove":
             let proof: ConflictProof

@@ -10,8 +10,13 @@ extension VectorApp {
             guard case .known(let account) = try await auth.lookup(email: text("email")) else { return VectorResult() }
             return VectorResult(value: ["methods": .array(account.methods.map(\.name.json))])
         case "lookup.prove":
-            guard let code = arguments["code"]?.stringValue else { return nil }
-            let found = try await auth.prove(lookupCode: code, email: text("email"))
+            let found: ProvenLookup
+            if let secret = arguments["linkSecret"]?.stringValue {
+                guard let link = URL(string: "https://id.example.com/signin#lookup=\(secret)") else { return nil }
+                found = try await auth.prove(lookupLink: link)
+            } else {
+                found = try await auth.prove(lookupCode: text("code"), email: text("email"))
+            }
             proven = found
             return VectorResult(value: [
                 "email": found.email.json, "methods": .array(found.methods.map(\.name.json)),
@@ -24,10 +29,67 @@ extension VectorApp {
             case "signIn": return VectorResult(result: try await proven.signIn(in: auth))
             case "setPassword":
                 return VectorResult(value: ["oobCode": try await proven.passwordResetCode(in: auth).json])
-            default: return nil
+            default:
+                let handle = arguments["pendingToken"]?.stringValue
+                guard let conflict = try auth.pendingConflicts().first(where: { $0.handle.text == handle }) else {
+                    return nil
+                }
+                let proof = try await proven.prove(conflict, in: auth)
+                return VectorResult(value: ["proofToken": proof.token.text.json])
             }
         default: return nil
         }
+    }
+
+    func pending(_ operation: String, _ arguments: JSONValue) async throws -> VectorResult? {
+        let handle = arguments["pendingToken"]?.stringValue ?? ""
+        switch operation {
+        case "firstSignIn.create":
+            let tokens = OAuthTokens(pendingToken: Secret(handle))
+            let waiting = AuthCredential("google.com", .oauth(tokens))
+            let first = FirstSignIn(providerID: "google.com", email: nil, displayName: nil, credential: waiting)
+            return VectorResult(result: try await first.createAccount(in: auth))
+        case "pendingSignUp.prove":
+            // With an account, `AuthConflict.prove` also opens its conflict.
+            guard let code = arguments["code"]?.stringValue,
+                let conflict = try auth.pendingConflicts().first(where: { $0.handle.text == handle })
+            else { return nil }
+            let proof = try await conflict.prove(code: code, in: auth)
+            return VectorResult(value: [
+                "accountExists": proof.accountExists.json, "proofToken": proof.token.text.json,
+            ])
+        case "pendingSignUp.create":
+            guard let conflict = try auth.pendingConflicts().first(where: { $0.handle.text == handle }) else {
+                return nil
+            }
+            return VectorResult(result: try await conflict.resolve(in: auth))
+        default: return nil
+        }
+    }
+
+    /// Operations without an account.
+    func server(_ operation: String, _ arguments: JSONValue) async throws -> VectorResult? {
+        func text(_ name: String) -> String { arguments[name]?.stringValue ?? "" }
+        switch operation {
+        case "shortCode.exchange":
+            guard let purpose = ShortCodePurpose(rawValue: text("requestType")) else { return nil }
+            let code = try await auth.actionCode(ofShortCode: text("code"), email: text("email"), purpose: purpose)
+            return VectorResult(value: ["oobCode": code.json])
+        case "emailCode.disown":
+            return VectorResult(value: ["email": try await auth.disownAccount(withCode: text("oobCode")).email.json])
+        case "about.read":
+            let info = try await auth.serverInfo()
+            return VectorResult(value: [
+                "version": info.version?.json ?? .null, "api": .integer(Int64(info.api)),
+                "features": .array(info.features.map(\.json)),
+            ])
+        case "signInPage.read": _ = try await auth.signInOptions()
+        case "reauthenticationPolicy.read": _ = try await auth.reauthenticationRules()
+        case "decision.read":
+            return VectorResult(value: ["decisionId": try await auth.decision(text("decision")).decisionId.json])
+        default: return nil
+        }
+        return VectorResult()
     }
 
     func ownAccount(_ operation: String, _ arguments: JSONValue) async throws -> VectorResult? {
@@ -55,6 +117,8 @@ extension VectorApp {
                 return VectorResult(value: ["ended": try await user.endOtherSessions().json])
             }
             try await user.endAllSessions()
+        case "devices.revoke":
+            return VectorResult(value: ["revoked": try await user.forgetDevice(text("device")).json])
         case "events.read": _ = try await user.events()
         case "export.read": _ = try await user.exportData()
         case "merge.list": return names("merges", try await user.merges().map(\.id))
