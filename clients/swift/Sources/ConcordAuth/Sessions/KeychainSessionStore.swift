@@ -8,6 +8,8 @@ import Security
 /// `accessGroup` find each other's version before they write, but two writes of the same instant can replace each
 /// other. The value that stays is one of the two states as a whole.
 ///
+/// On macOS the app must be signed: the data protection Keychain refuses other programs.
+///
 /// Never run on Apple hardware so far: see `TESTPLAN.md`.
 public final class KeychainSessionStore: SessionStore {
     private let account: String

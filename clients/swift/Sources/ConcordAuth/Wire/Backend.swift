@@ -3,7 +3,7 @@ import Foundation
 /// Sends calls to the server, with a deadline for each, and turns failures into ``AuthError``.
 ///
 /// A call is sent again, at most twice, if no answer arrived or the answer is 503 with `Retry-After`; and only if
-/// ``Call/mayBeSentAgain``.
+/// ``Call/mayBeSentAgain``: reads, refreshes, and calls with an idempotency key.
 struct Backend: Sendable {
     /// The version of the client. It is the server's version of the same release.
     static let version = "0.1.0"
