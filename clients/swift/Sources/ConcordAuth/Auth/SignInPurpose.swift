@@ -44,7 +44,8 @@ extension Auth {
             if call.path.hasPrefix("/v1/") { body["returnSecureToken"] = true }
             if configuration.remembersDevice {
                 body["returnDeviceToken"] = true
-                body["deviceToken"] = deviceToken?.text.json
+                // A repetition by a later process, with the same idempotency key, must send the same body.
+                if call.idempotencyKey == nil { body["deviceToken"] = deviceToken?.text.json }
             }
             call.body = .object(body)
         }
