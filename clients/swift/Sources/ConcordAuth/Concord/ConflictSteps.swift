@@ -178,7 +178,7 @@ extension AuthConflict {
     }
 
     /// Turns a proven sign-up into the proven conflict of the account that has the address.
-    private func opened(in auth: Auth) async throws(AuthError) -> AuthConflict {
+    func opened(in auth: Auth) async throws(AuthError) -> AuthConflict {
         var conflict = self
         let opened = try await PendingSignUp.open(conflict, in: auth)
         conflict.handle = opened.pendingToken
