@@ -38,24 +38,24 @@ public struct LoopbackAuthentication: WebAuthenticating {
         _ page: WebPage,
         willOpen: @Sendable (WebCallback) throws(AuthError) -> Void
     ) async throws(AuthError) -> URL {
-        let receiver = try LoopbackReceiver(port: port, accepts: page.isCallback)
-        defer { receiver.stop() }
-        let callback = WebCallback.loopback(port: receiver.port)
-        try willOpen(callback)
-        do {
-            try await present(page.url(callingBack: callback))
-        } catch {
-            throw AuthError(.webInternalError, "Cannot open the browser.", underlying: error)
+        try await LoopbackReceiver.run(port: port, accepts: page.isCallback) { receiver throws(AuthError) in
+            let callback = WebCallback.loopback(port: receiver.port)
+            try willOpen(callback)
+            do {
+                try await present(page.url(callingBack: callback))
+            } catch {
+                throw AuthError(.webInternalError, "the browser cannot be opened", underlying: error)
+            }
+            return try await receiver.callback(within: timeout)
         }
-        return try await receiver.callback(within: timeout)
     }
 
     public func resume(_ page: WebPage, at callback: WebCallback) async throws(AuthError) -> URL {
         guard case .loopback(let port) = callback else {
             throw AuthError(.webContextCancelled, "Open the page again: it calls back by a URL scheme.")
         }
-        let receiver = try LoopbackReceiver(port: port, accepts: page.isCallback)
-        defer { receiver.stop() }
-        return try await receiver.callback(within: timeout)
+        return try await LoopbackReceiver.run(port: port, accepts: page.isCallback) { receiver throws(AuthError) in
+            try await receiver.callback(within: timeout)
+        }
     }
 }

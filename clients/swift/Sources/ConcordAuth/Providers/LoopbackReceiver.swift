@@ -15,6 +15,7 @@ final class LoopbackReceiver: Sendable {
     let port: Int
 
     private let outcome = Promise<URL>()
+    private let closed = Promise<Bool>()
     // Dispatch sources may be used from any thread.
     nonisolated(unsafe) private let source: any DispatchSourceRead
     private let accepts: @Sendable (URL) -> Bool
@@ -47,7 +48,10 @@ final class LoopbackReceiver: Sendable {
                 close(connection)
             }
         }
-        source.setCancelHandler { close(listener) }
+        source.setCancelHandler { [closed] in
+            close(listener)
+            closed.settle(.success(true))
+        }
         source.resume()
     }
 
@@ -67,9 +71,27 @@ final class LoopbackReceiver: Sendable {
         return try await outcome.value()
     }
 
-    /// Closes the port.
-    func stop() {
+    /// Closes the port. It is free when the call returns, also in a cancelled task.
+    func stop() async {
         source.cancel()
+        await Task { [closed] in _ = try? await closed.value() }.value
+    }
+
+    /// Runs `body` with a receiver, and closes its port afterwards.
+    static func run(
+        port: Int,
+        accepts: @escaping @Sendable (URL) -> Bool,
+        _ body: (LoopbackReceiver) async throws(AuthError) -> URL
+    ) async throws(AuthError) -> URL {
+        let receiver = try LoopbackReceiver(port: port, accepts: accepts)
+        do {
+            let url = try await body(receiver)
+            await receiver.stop()
+            return url
+        } catch {
+            await receiver.stop()
+            throw error
+        }
     }
 
     // MARK: HTTP

@@ -78,6 +78,34 @@ struct PendingConflictTests {
         #expect(handles == (3...10).reversed().map { "handle-\($0)" })
     }
 
+    @Test("two processes that store and settle conflicts at once lose none")
+    func races() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appendingPathComponent("state.json")
+        let server = FakeConcord()
+        let processes = try [0, 1].map { _ in try server.auth(FileSessionStore(file: file)) }
+        let ended = try (0..<32).map { try conflict("ended-\($0)") }
+        let open = try (0..<4).map { try conflict("open-\($0)") }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (number, conflict) in (ended.prefix(16) + open + ended.suffix(16)).enumerated() {
+                group.addTask {
+                    let auth = processes[number % 2]
+                    if open.contains(conflict) { return try auth.replace(conflict) }
+                    // Never more than the store holds: the two processes settle what they store.
+                    _ = try auth.keeper.change { state in
+                        state.conflicts.append(conflict)
+                        state.conflicts.removeAll { $0.id == conflict.id }
+                    }
+                    try auth.forget(conflict)
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try Set(processes[0].pendingConflicts()) == Set(open))
+        #expect(try processes[1].pendingConflicts() == processes[0].pendingConflicts())
+    }
+
     @Test("a conflict of a later kind can be read and settled")
     func laterKind() throws {
         let text = try JSONEncoder().encode(conflict())
@@ -103,7 +131,8 @@ struct PendingConflictTests {
         error.conflict = conflict
         error.updatedCredential = conflict.credential
         let link = try #require(URL(string: "https://id.example.com/signin#signUp=SECRET-a&proof=SECRET-b"))
-        let answer = #"{"email":"a","methods":[],"signsIn":true,"offersPassword":true,"expireTime":0,"#
+        let answer =
+            #"{"email":"a","methods":[],"signsIn":true,"offersPassword":true,"expireTime":0,"#
             + #""proofToken":"SECRET-c"}"#
         let lookup = try JSONDecoder().decode(ProvenLookup.self, from: Data(answer.utf8))
         var first = AuthError(.asksFirst, "text")

@@ -135,6 +135,7 @@ struct WebFlowTests {
         for port in ports.with({ $0 }) {
             let receiver = try LoopbackReceiver(port: port) { _ in true }
             #expect(receiver.port == port)
+            await receiver.stop()
         }
     }
 
