@@ -3,9 +3,10 @@ public import Foundation
 /// A failure of the client. Every function of this package throws this type alone.
 ///
 /// ```swift
-/// do {
+/// do throws(AuthError) {
 ///     try await auth.signIn(withEmail: email, password: password)
-/// } catch where error.code == .wrongPassword {
+/// } catch {
+///     guard error.code == .wrongPassword else { throw error }
 ///     …
 /// }
 /// ```
