@@ -78,6 +78,9 @@ let imports = [
         "ServiceLifecycle", "Spans", "Tracing", "UnixSignals", "Yams",
     ],
 
+    // The client for apps. Apps use the manifest clients/swift/Package.swift.
+    "ConcordAuth": ["Crypto"],
+
     // The demonstration: an issuer and a client, which use the service only over HTTP.
     "concord-demo": [
         "ArgumentParser", "Crypto", "HTTPClient", "HTTPServer", "HTTPTypes", "JSON", "NIOCore", "NIOHTTP1", "NIOPosix",
@@ -137,6 +140,8 @@ let imports = [
         "AccountLinking", "AccountTestSupport", "Crypto", "CryptoExtras", "IdentityProviders", "JSON", "Logging",
         "NIOCore", "NIOHTTP1", "NameResolution", "OpenTelemetry", "Spans", "Tracing",
     ],
+    // The client without a server.
+    "ConcordAuthTests": ["ConcordAuth", "Crypto"],
     // These tests run the programs, so they depend on them.
     "DemoTests": ["AccountTestSupport", "Subprocess", "SystemPackage", "concord", "concord-demo"],
     "ServeTests": [
@@ -154,6 +159,8 @@ let imports = [
 /// Folders of targets that are not at the default path of SwiftPM.
 let paths = [
     "concord-demo": "Sources/demo", "concord-bench": "Benchmarks", "AccountTestSupport": "Tests/AccountTestSupport",
+    "ConcordAuth": "clients/swift/Sources/ConcordAuth",
+    "ConcordAuthTests": "clients/swift/Tests/ConcordAuthTests",
 ]
 
 /// Files that `CEmbeddedFiles` embeds, and files that tests and benchmarks read from the repository.
