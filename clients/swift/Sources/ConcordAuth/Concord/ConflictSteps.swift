@@ -46,7 +46,9 @@ extension AuthConflict {
 
     /// Proves the mailbox with the mailed code, and stores the proof.
     ///
-    /// - Parameter code: Eight digits. Blanks and hyphens do not count.
+    /// - Parameters:
+    ///   - code: Eight digits. Blanks and hyphens do not count.
+    ///   - auth: The client.
     /// - Returns: The changes that settling the conflict makes. Show them before ``resolve(_:in:)``.
     /// - Throws: `wrongProof` for a wrong code; five of them end the proof.
     @discardableResult
@@ -67,7 +69,10 @@ extension AuthConflict {
 
     /// Proves the account with a session of it, and stores the proof.
     ///
-    /// - Parameter user: The owner of the account, signed in recently. It may be a user of another ``Auth``.
+    /// - Parameters:
+    ///   - user: The owner of the account, signed in recently. It may be a user of another ``Auth``.
+    ///   - auth: The client that has the conflict.
+    /// - Returns: The changes that settling the conflict makes.
     /// - Throws: `requiresRecentLogin`; `proofRequired` if the session is another account's; `proofNotOffered` if the
     ///   project does not accept sessions.
     @discardableResult
@@ -84,7 +89,10 @@ extension AuthConflict {
     ///
     /// A repetition after a lost answer, also by a later process, gets the answer of the first request.
     ///
-    /// - Parameter proof: The proof that the person agreed to; `nil` for the stored one.
+    /// - Parameters:
+    ///   - proof: The proof that the person agreed to; `nil` for the stored one.
+    ///   - auth: The client.
+    /// - Returns: The user.
     /// - Throws: `proofRequired` without a proof; `proofExpired` and `proofStale`, which remove it from the store:
     ///   prove again. `secondFactorRequired` if the account has a second factor: use ``settle(with:in:)``.
     @discardableResult
@@ -104,39 +112,6 @@ extension AuthConflict {
             try await auth.signIn(call, for: .signIn(provider: providerID), settling: conflict.handle)
         }
         return isNew ? result.ofNewUser : result
-    }
-
-    /// Signs in with a method that the account already has, and links the credential that waits.
-    ///
-    /// If the app is killed between both, the session and the conflict are stored: continue with ``link(to:)``.
-    ///
-    /// - Throws: The errors of ``Auth/signIn(with:)``. After `secondFactorRequired`, resolve the sign-in, then
-    ///   ``link(to:)``.
-    @discardableResult
-    public func settle(with credential: AuthCredential, in auth: Auth) async throws(AuthError) -> AuthDataResult {
-        _ = try auth.newest(self)
-        let result = try await auth.signIn(with: credential)
-        return try await link(to: result.user)
-    }
-
-    /// Links the credential that waits to a signed-in user.
-    ///
-    /// - Throws: `requiresRecentLogin` if the sign-in is too old; `credentialAlreadyInUse` if another account has the
-    ///   identity meanwhile; `invalidCredential` if the conflict has ended: sign in with the provider again.
-    @discardableResult
-    public func link(to user: User) async throws(AuthError) -> AuthDataResult {
-        let conflict = try user.auth.newest(self)
-        do {
-            let result = try await user.link(with: conflict.credential)
-            try user.auth.forget(conflict)
-            return result
-        } catch  where error.serverCode == "INVALID_PENDING_TOKEN" {
-            // Used: by this process or an earlier one, whose answer was lost, or by the sign-in while a proof held.
-            try await user.reload()
-            try user.auth.forget(conflict)
-            guard user.providerData.contains(where: { $0.providerID == providerID }) else { throw error }
-            return AuthDataResult(user: user, additionalUserInfo: nil, credential: nil)
-        }
     }
 
     /// Declines the conflict: its credential becomes unusable, and the account stays as it is.

@@ -97,6 +97,33 @@ struct ConflictJourneyTests {
         #expect(try auth.pendingConflicts().isEmpty)
     }
 
+    @Test("the sign-in settles a proven conflict, and the link after it is a success")
+    func settledBySignIn() async throws {
+        let server = FakeConcord()
+        let store = InMemorySessionStore()
+        let auth = try server.auth(store)
+        let error = await expect(.accountExistsWithDifferentCredential) { try await auth.signIn(with: Self.github) }
+        let conflict = try #require(error?.conflict)
+        try await conflict.prove(code: FakeConcord.code, in: auth)
+        let result = try await conflict.settle(with: Self.password, in: auth)
+        #expect(result.user.providerData.map(\.providerID) == ["password", "github.com"])
+        #expect(try auth.pendingConflicts().isEmpty)
+        #expect(server.state.with { $0.links } == 1)
+    }
+
+    @Test("a conflict that ended unsettled is no success, also if the account has another identity of the provider")
+    func endedUnsettled() async throws {
+        let server = FakeConcord()
+        let auth = try server.auth(InMemorySessionStore())
+        let error = await expect(.accountExistsWithDifferentCredential) { try await auth.signIn(with: Self.github) }
+        let conflict = try #require(error?.conflict)
+        let user = try await auth.signIn(with: Self.password).user
+        server.state.with { $0.isLinked = true }
+        server.script("/concord/v1/conflict", problem: "conflict-expired", status: 410)
+        await expect(.invalidCredential) { try await conflict.link(to: user) }
+        #expect(try auth.pendingConflicts().isEmpty)
+    }
+
     @Test("the proof says what it suspends, and is stored")
     func proofIsStored() async throws {
         let server = FakeConcord()

@@ -69,6 +69,11 @@ final class FakeConcord: Sendable {
         let bearer = request.headers["Authorization"]?.replacingOccurrences(of: "Bearer ", with: "")
         switch path {
         case "/v1/accounts:signInWithPassword", "/v1/accounts:signInWithPhoneNumber":
+            // As the server does, the sign-in settles a conflict whose mailbox is proven.
+            if state.proofToken != nil, !state.isLinked {
+                state.isLinked = true
+                state.links += 1
+            }
             return signedIn("password", state)
         case "/v1/accounts:signInWithEmailLink":
             let code = body["oobCode"]?.stringValue ?? ""
@@ -165,13 +170,18 @@ final class FakeConcord: Sendable {
 
     private static func conflict(_ state: State) -> JSONValue {
         [
-            "state": state.isDeclined ? "declined" : state.proofToken == nil ? "open" : "proven",
+            "state": step(state),
             "kind": "account-exists-with-different-credential", "providerId": "github.com", "email": "a***@e***.com",
             "openTime": "2026-01-05T09:00:00.000Z", "expireTime": "2030-01-01T00:00:00.000Z",
             "suspended": [
                 ["method": "password", "reason": "address-proven", "restore": ["by": "password", "route": ""]]
             ],
         ]
+    }
+
+    private static func step(_ state: State) -> JSONValue {
+        if state.isLinked { return "resolved" }
+        return state.isDeclined ? "declined" : state.proofToken == nil ? "open" : "proven"
     }
 
     /// An unsigned ID token of Ada.
