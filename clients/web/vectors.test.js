@@ -102,7 +102,7 @@ class Journey {
   value(value) {
     if (Array.isArray(value)) return value.map((item) => this.value(item));
     if (!isObject(value)) return value;
-    if ("$use" in value) return this.tokens[this.device]?.[value.$use] ?? this.saved[value.$use];
+    if ("$use" in value) return this.saved[value.$use];
     if ("$text" in value) return value.$text.map((part) => this.value(part)).join("");
     if ("$form" in value) return new URLSearchParams(this.value(value.$form)).toString();
     if ("$unordered" in value) return this.value(value.$unordered);

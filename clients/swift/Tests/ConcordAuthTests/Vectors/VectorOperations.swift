@@ -71,12 +71,18 @@ struct VectorApp {
         case "signIn.emailLink":
             let email = arguments["email"]?.stringValue
             return VectorResult(result: try await auth.signIn(withEmail: email, link: text("link")))
+        case "signIn.twitter":
+            let tokens = TwitterAuthProvider.credential(withToken: text("accessToken"), secret: text("secret"))
+            return VectorResult(result: try await auth.signIn(with: tokens))
         case "signIn.phone": return VectorResult(result: try await auth.signIn(with: number))
         case "signIn.temporaryProof":
             let proof = Secret(text("temporaryProof"))
             let credential = AuthCredential("phone", .phoneProof(phoneNumber: text("phoneNumber"), proof: proof))
             return VectorResult(result: try await auth.signIn(with: credential))
         case "link.password": return VectorResult(result: try await user().link(with: password))
+        case "link.emailLink":
+            let mailed = EmailAuthProvider.credential(withEmail: text("email"), link: text("link"))
+            return VectorResult(result: try await user().link(with: mailed))
         case "link.credential": return VectorResult(result: try await user().link(with: provider(arguments)))
         case "link.pendingToken":
             let tokens = OAuthTokens(pendingToken: Secret(text("pendingToken")))
@@ -85,6 +91,8 @@ struct VectorApp {
         case "link.phone": return VectorResult(result: try await user().link(with: number))
         case "reauthenticate.password":
             return VectorResult(result: try await user().reauthenticate(with: password))
+        case "reauthenticate.credential":
+            return VectorResult(result: try await user().reauthenticate(with: provider(arguments)))
         default: return nil
         }
     }
@@ -95,6 +103,20 @@ struct VectorApp {
             idToken: arguments["idToken"]?.stringValue,
             accessToken: arguments["accessToken"]?.stringValue
         )
+    }
+
+    /// Stores a session, as an earlier process did.
+    private func store(refreshToken: String) throws {
+        let fresh = try FreshTokens(
+            idToken: JSONValue.idToken("uid"),
+            refreshToken: refreshToken,
+            expiresIn: "3600",
+            localID: "uid",
+            serverTime: nil,
+            projectID: Rig.project
+        )
+        let session = StoredSession(fresh, scope: auth.configuration.scope, at: auth.configuration.now())
+        _ = try auth.keeper.change { $0.session = session }
     }
 
     private func account(_ operation: String, _ arguments: JSONValue) async throws -> VectorResult? {
@@ -110,12 +132,13 @@ struct VectorApp {
             try await request.commitChanges()
         case "unlink": try await user().unlink(fromProvider: text("providerID"))
         case "token.refresh":
-            guard arguments["refreshToken"] == nil else { return nil }
+            if let token = arguments["refreshToken"]?.stringValue { try store(refreshToken: token) }
             return VectorResult(value: ["id_token": .string(try await user().getIDToken(forcingRefresh: true))])
         case "mail.signInLink":
             var settings = ActionCodeSettings()
             settings.url = URL(string: text("continueURL"))
             settings.handleCodeInApp = true
+            auth.languageCode = arguments["languageCode"]?.stringValue ?? auth.languageCode
             try await auth.sendSignInLink(toEmail: text("email"), actionCodeSettings: settings)
         case "mail.passwordReset": try await auth.sendPasswordReset(withEmail: text("email"))
         case "mail.verifyEmail": try await user().sendEmailVerification()
@@ -186,58 +209,5 @@ struct VectorApp {
         default: return nil
         }
         return VectorResult(value: ["sessionInfo": verificationID?.json ?? .null])
-    }
-
-    private func conflict(_ operation: String, _ arguments: JSONValue) async throws -> VectorResult? {
-        let handle = arguments["conflict"]?.stringValue ?? ""
-        let conflict =
-            try rig.store.read()?.conflicts.first { $0.handle.text == handle }
-            ?? AuthConflict(
-                kind: .accountExists,
-                providerID: "github.com",
-                email: nil,
-                handle: handle,
-                server: auth.configuration.server,
-                projectID: Rig.project,
-                receiveTime: auth.configuration.now()
-            )
-        func state(_ status: ConflictStatus) -> VectorResult {
-            VectorResult(value: status.state == .unknown ? [:] : ["state": .string(status.state.rawValue)])
-        }
-        switch operation {
-        case "conflict.read": return state(try await conflict.read(in: auth))
-        case "conflict.startProof":
-            if arguments["kind"] == "session" {
-                let proof = try await conflict.prove(with: user(), in: auth)
-                return VectorResult(value: ["proofToken": proof.token.text.json])
-            }
-            return state(try await conflict.startProof(in: auth))
-        case "conflict.prove":
-            let proof: ConflictProof
-            if let code = arguments["code"]?.stringValue {
-                proof = try await conflict.prove(code: code, in: auth)
-            } else {
-                let secret = arguments["linkSecret"]?.stringValue ?? ""
-                guard let link = URL(string: "https://id.example.com/conflict#proof=\(secret)") else { return nil }
-                proof = try await conflict.prove(link: link, in: auth)
-            }
-            return VectorResult(value: ["proofToken": .string(proof.token.text)])
-        case "conflict.resolve":
-            let proof = arguments["proofToken"]?.stringValue.map { token in
-                ConflictProof(
-                    suspended: [],
-                    replaced: [],
-                    signInMethods: [],
-                    accountExists: true,
-                    expireTime: nil,
-                    token: Secret(token)
-                )
-            }
-            return VectorResult(result: try await conflict.resolve(proof, in: auth))
-        case "conflict.decline":
-            try await conflict.decline(in: auth)
-            return VectorResult()
-        default: return nil
-        }
     }
 }
