@@ -44,9 +44,11 @@ extension User {
 
     /// Removes a sign-in method. The last one that works stays.
     ///
-    /// - Parameter method: ``AccountMethod/method``.
-    /// - Parameter version: ``AccountMethods/version`` of the list that the person saw. If the account changed since,
-    ///   nothing is removed (`changedMeanwhile`).
+    /// - Parameters:
+    ///   - method: ``AccountMethod/method``.
+    ///   - version: ``AccountMethods/version`` of the list that the person saw. If the account changed since, nothing
+    ///     is removed (`changedMeanwhile`).
+    /// - Returns: The methods that are left.
     /// - Throws: `requiresRecentLogin` if the sign-in is too old; `lastSignInMethod` for the last one.
     @discardableResult
     public func removeMethod(

@@ -8,7 +8,11 @@ extension User {
     /// If the server says that the session is not valid, the token is refreshed once and the call repeated: this
     /// device's clock may be wrong. A session that ended is refused by the refresh, and the user signed out.
     ///
-    /// - Parameter presentsOthers: True if the call has another session's token too. A refusal then ends neither.
+    /// - Parameters:
+    ///   - call: The call. Its bearer is set here.
+    ///   - presentsOthers: True if the call has another session's token too. A refusal then ends neither.
+    /// - Returns: The answer.
+    /// - Throws: The server's refusal; the errors of ``getIDToken(forcingRefresh:)``.
     func concord<Answer>(
         _ call: Call<Answer>,
         presentsOthers: Bool = false
@@ -53,7 +57,8 @@ extension Call {
 
     /// A call that may be sent again: the server applies it once.
     ///
-    /// - Parameter key: The same for a repetition by a later process; `nil` for this call alone.
+    /// - Parameter key: The same for a repetition by a later process; random for this call alone.
+    /// - Returns: The call with the key.
     func once(_ key: String = Digest.random()) -> Call {
         var call = self
         call.idempotencyKey = key

@@ -48,7 +48,10 @@ extension AuthError {
 extension Auth {
     /// Signs in with a provider's credential, unless that would create an account.
     ///
-    /// - Parameter asksFirst: False to create an account, as ``signIn(with:)`` does.
+    /// - Parameters:
+    ///   - credential: The provider's credential.
+    ///   - asksFirst: False to create an account, as ``signIn(with:)`` does.
+    /// - Returns: The user.
     /// - Throws: `asksFirst` with ``AuthError/firstSignIn``. Nothing is created.
     @discardableResult
     public func signIn(

@@ -29,8 +29,11 @@ public struct AccountHistory: Sendable, Hashable, Decodable {
 extension User {
     /// Returns a page of what happened to the account.
     ///
-    /// - Parameter pageSize: 1 to 100.
-    /// - Parameter pageToken: ``AccountHistory/nextPageToken`` of the page before; `nil` for the first page.
+    /// - Parameters:
+    ///   - pageSize: 1 to 100.
+    ///   - pageToken: ``AccountHistory/nextPageToken`` of the page before; `nil` for the first page.
+    /// - Returns: The page.
+    /// - Throws: `invalidArgument` for a token of another list; `userTokenExpired` if the session ended.
     public func events(pageSize: Int = 50, pageToken: String? = nil) async throws(AuthError) -> AccountHistory {
         try await concord(.get("/concord/v1/account/events", query: .page(pageSize, pageToken))).value
     }

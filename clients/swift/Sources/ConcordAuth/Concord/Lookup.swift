@@ -52,7 +52,10 @@ extension Auth {
     ///
     /// On a device that the account knows, the answer has the methods at once.
     ///
-    /// - Parameter continueURL: A page of the app on an authorized domain. The links in the mail lead back to it.
+    /// - Parameters:
+    ///   - email: The address.
+    ///   - continueURL: A page of the app on an authorized domain. The links in the mail lead back to it.
+    /// - Returns: The methods, on a device that the account knows; else that the mail was sent.
     /// - Throws: `invalidArgument` for no address; `tooManyMails` above the limits on mails.
     public func lookup(email: String, continueURL: URL? = nil) async throws(AuthError) -> LookupOutcome {
         let body: [String: JSONValue?] = [
@@ -98,7 +101,10 @@ extension ProvenLookup {
 
     /// Signs in as a mailed link does, and suspends ``suspended``.
     ///
-    /// - Parameter conflict: A conflict of the account. The sign-in links its credential too.
+    /// - Parameters:
+    ///   - auth: The client that gets the session.
+    ///   - conflict: A conflict of the account. The sign-in links its credential too.
+    /// - Returns: The user.
     /// - Throws: `secondFactorRequired` with a resolver; `proofExpired`, `proofStale`, `codeUnusable`:
     ///   request a new lookup.
     @discardableResult
@@ -127,7 +133,11 @@ extension ProvenLookup {
 
     /// Exchanges the proof for the code of a password reset, for ``Auth/confirmPasswordReset(withCode:newPassword:)``.
     ///
-    /// - Parameter continueURL: The page to which Concord's page for the new password leads on.
+    /// - Parameters:
+    ///   - auth: The client.
+    ///   - continueURL: The page to which Concord's page for the new password leads on.
+    /// - Returns: The code.
+    /// - Throws: `proofExpired`, `proofStale`, `codeUnusable`: request a new lookup.
     public func passwordResetCode(in auth: Auth, continueURL: URL? = nil) async throws(AuthError) -> String {
         let body: [String: JSONValue?] = [
             "proofToken": proofToken.text.json,

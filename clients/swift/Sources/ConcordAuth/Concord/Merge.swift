@@ -96,8 +96,11 @@ extension User {
 
     /// Returns the result of a merge of `other` into this account, and changes nothing.
     ///
-    /// - Parameter other: The account that goes: a user of another ``Auth`` with its own session store.
-    /// - Parameter choices: For each field in which both accounts differ, the account whose value stays.
+    /// - Parameters:
+    ///   - other: The account that goes: a user of another ``Auth`` with its own session store.
+    ///   - choices: For each field in which both accounts differ, the account whose value stays.
+    /// - Returns: The merged account, and the fields that still need a choice.
+    /// - Throws: `requiresRecentLogin` if a sign-in is too old; `mergeRefused`.
     public func previewMerge(
         with other: User,
         choices: [String: MergeSide] = [:]

@@ -56,7 +56,13 @@ public struct PendingSignUp: Sendable, Codable, Hashable {
     ///
     /// A repetition after a lost answer gets the answer of the first request.
     ///
-    /// - Parameter password: `nil` if the credential of a provider waits.
+    /// - Parameters:
+    ///   - proven: The proof of the mailbox.
+    ///   - password: `nil` if the credential of a provider waits.
+    ///   - displayName: The name of the new user.
+    ///   - auth: The client that gets the session.
+    /// - Returns: The new user.
+    /// - Throws: `codeUnusable` if the sign-up has expired, or an account has the address meanwhile; `weakPassword`.
     @discardableResult
     public func create(
         _ proven: Proven,

@@ -67,6 +67,8 @@ extension Auth {
     /// Returns the outcome of a decision.
     ///
     /// - Parameter id: ``AuthError/decision``.
+    /// - Returns: The outcome.
+    /// - Throws: `notFound` for a decision that the project does not keep.
     public func decision(_ id: String) async throws(AuthError) -> DecisionSummary {
         try await backend.call(.get("/concord/v1/decisions/" + segment(id)))
     }

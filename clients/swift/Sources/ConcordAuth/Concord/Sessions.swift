@@ -76,8 +76,11 @@ extension User {
 
     /// Returns a page of the sessions of the account.
     ///
-    /// - Parameter pageSize: 1 to 100.
-    /// - Parameter pageToken: ``AccountSessions/nextPageToken`` of the page before; `nil` for the first page.
+    /// - Parameters:
+    ///   - pageSize: 1 to 100.
+    ///   - pageToken: ``AccountSessions/nextPageToken`` of the page before; `nil` for the first page.
+    /// - Returns: The page.
+    /// - Throws: `invalidArgument` for a token of another list; `userTokenExpired` if the session ended.
     public func sessions(pageSize: Int = 50, pageToken: String? = nil) async throws(AuthError) -> AccountSessions {
         AccountSessions(try await concord(.get(Self.sessionsPath, query: .page(pageSize, pageToken))))
     }

@@ -26,8 +26,10 @@ extension Auth {
     /// Exchanges the eight digits of a mail for the code that its link has, for a person who reads the mail on another
     /// device. The mailed link and digits are void afterwards.
     ///
-    /// - Parameter code: Blanks and hyphens do not count.
-    /// - Parameter email: The address of the mail.
+    /// - Parameters:
+    ///   - code: Blanks and hyphens do not count.
+    ///   - email: The address of the mail.
+    ///   - purpose: The purpose of the mail.
     /// - Returns: The code for ``confirmPasswordReset(withCode:newPassword:)`` or ``applyActionCode(_:)``.
     /// - Throws: `wrongProof`, `tooManyRequests`.
     public func actionCode(
@@ -59,6 +61,7 @@ extension Auth {
     /// the account is not theirs. Every session of the account ends.
     ///
     /// - Parameter code: The code of a mail that verifies an address.
+    /// - Returns: The account that was taken.
     /// - Throws: `codeUnusable`.
     @discardableResult
     public func disownAccount(withCode code: String) async throws(AuthError) -> DisownedAccount {

@@ -48,7 +48,11 @@ extension User {
 
     /// Restores the suspended password.
     ///
-    /// - Parameter password: The suspended password itself.
+    /// - Parameters:
+    ///   - password: The suspended password itself.
+    ///   - version: The version that the person saw. If the account changed since, nothing is restored
+    ///     (`changedMeanwhile`).
+    /// - Returns: The methods of the account.
     /// - Throws: `requiresRecentLogin` if the sign-in is too old; `wrongProof` for another password.
     @discardableResult
     public func restorePassword(

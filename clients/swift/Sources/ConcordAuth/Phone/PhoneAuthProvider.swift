@@ -25,7 +25,10 @@ public final class PhoneAuthProvider: Sendable {
         self.pushes = pushes
     }
 
-    /// - Parameter pushes: Registers the app for silent pushes. `nil` is the system's on iOS, and none elsewhere.
+    /// - Parameters:
+    ///   - auth: The client.
+    ///   - pushes: Registers the app for silent pushes. `nil` is the system's on iOS, and none elsewhere.
+    /// - Returns: The provider.
     public static func provider(
         auth: Auth = Auth.auth(),
         pushes: (any AppPushRegistering)? = nil
@@ -41,9 +44,10 @@ public final class PhoneAuthProvider: Sendable {
     ///
     /// Within 30 seconds, another call for the number sends no second text: both verification IDs take the same code.
     ///
-    /// - Parameter phoneNumber: The number with its country code, `+` first.
-    /// - Parameter uiDelegate: Opens the challenge. `nil` on Apple's systems is the system's sign-in sheet.
-    /// - Parameter multiFactorSession: The operation that the number is a second factor for; `nil` for a sign-in.
+    /// - Parameters:
+    ///   - phoneNumber: The number with its country code, `+` first.
+    ///   - uiDelegate: Opens the challenge. `nil` on Apple's systems is the system's sign-in sheet.
+    ///   - multiFactorSession: The operation that the number is a second factor for; `nil` for a sign-in.
     /// - Returns: The verification ID.
     /// - Throws: `missingPhoneNumber`, `invalidPhoneNumber`; `captchaCheckFailed`; `quotaExceeded` and
     ///   `tooManyRequests`; `missingAppCredential` or `missingClientIdentifier` for a real number while
@@ -59,8 +63,13 @@ public final class PhoneAuthProvider: Sendable {
 
     /// Sends a code to a second factor of a pending sign-in. The client does not know the whole number.
     ///
-    /// - Parameter multiFactorInfo: One of ``MultiFactorResolver/hints``.
-    /// - Parameter multiFactorSession: ``MultiFactorResolver/session``.
+    /// - Parameters:
+    ///   - multiFactorInfo: One of ``MultiFactorResolver/hints``.
+    ///   - uiDelegate: Opens the challenge. `nil` on Apple's systems is the system's sign-in sheet.
+    ///   - multiFactorSession: ``MultiFactorResolver/session``.
+    /// - Returns: The verification ID.
+    /// - Throws: `missingMultiFactorSession` for a session of an enrollment; the errors of
+    ///   ``verifyPhoneNumber(_:uiDelegate:multiFactorSession:)``.
     public func verifyPhoneNumber(
         with multiFactorInfo: PhoneMultiFactorInfo,
         uiDelegate: (any WebAuthenticating)? = nil,

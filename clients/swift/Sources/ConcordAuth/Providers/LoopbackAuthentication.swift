@@ -21,9 +21,10 @@ public struct LoopbackAuthentication: WebAuthenticating {
     private let port: Int
     private let timeout: TimeInterval
 
-    /// - Parameter port: The port to listen on; 0 for a free one.
-    /// - Parameter timeout: Seconds that the person has. Afterwards the call throws `webContextCancelled`.
-    /// - Parameter present: Opens an address in the browser.
+    /// - Parameters:
+    ///   - port: The port to listen on; 0 for a free one.
+    ///   - timeout: Seconds that the person has. Afterwards the call throws `webContextCancelled`.
+    ///   - present: Opens an address in the browser.
     public init(
         port: Int = 0,
         timeout: TimeInterval = 600,

@@ -25,8 +25,10 @@ final class LoopbackReceiver: Sendable {
     /// Seconds that a browser has to send its request. Browsers open connections that they do not use.
     private static let requestSeconds = 5
 
-    /// - Parameter port: 0 for a free port.
-    /// - Parameter accepts: True for the address that ends the wait.
+    /// - Parameters:
+    ///   - port: 0 for a free port.
+    ///   - accepts: True for the address that ends the wait.
+    /// - Throws: `webInternalError` if the port is in use.
     init(port: Int, accepts: @escaping @Sendable (URL) -> Bool) throws(AuthError) {
         let (listener, bound) = try Self.listen(on: port)
         self.port = bound

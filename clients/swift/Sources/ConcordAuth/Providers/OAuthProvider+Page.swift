@@ -10,6 +10,7 @@ extension OAuthProvider {
     /// meanwhile continues with ``Auth/resumeRedirect(uiDelegate:)``.
     ///
     /// - Parameter uiDelegate: Opens the page. `nil` on Apple's systems is the system's sign-in sheet.
+    /// - Returns: The credential. It signs in once.
     /// - Throws: `webContextCancelled` if the person closes the page; `webContextAlreadyPresented` if another page is
     ///   open; `unauthorizedDomain` if a loopback callback needs `127.0.0.1` in `authorizedDomains`; `appNotAuthorized`
     ///   if the project does not have the app.

@@ -7,7 +7,9 @@ public struct SchemeAuthentication: WebAuthenticating {
     private let auth: Auth
     private let present: @Sendable (URL) async throws -> Void
 
-    /// - Parameter present: Opens an address in a browser.
+    /// - Parameters:
+    ///   - auth: The client that gets the callback.
+    ///   - present: Opens an address in a browser.
     public init(auth: Auth, present: @escaping @Sendable (URL) async throws -> Void) {
         self.auth = auth
         self.present = present

@@ -20,9 +20,11 @@ extension Auth {
     /// The app shows the address in a browser, and hands the universal link with which the person comes back to
     /// ``signIn(withReturnURL:)``. The verifier is in the session store, so the app may be killed meanwhile.
     ///
-    /// - Parameter continueURL: A universal link of the app, on a host in `authorizedDomains`. Pages refuse URL schemes
-    ///   of apps.
-    /// - Parameter email: Fills in the address.
+    /// - Parameters:
+    ///   - continueURL: A universal link of the app, on a host in `authorizedDomains`. Pages refuse URL schemes of
+    ///     apps.
+    ///   - email: Fills in the address.
+    /// - Returns: The address of the page.
     /// - Throws: `storeNotWritable`.
     public func signInPage(continueURL: URL, email: String? = nil) throws(AuthError) -> URL {
         let parameters = try openPage(continueURL, conflict: nil)
@@ -89,7 +91,11 @@ extension AuthConflict {
     /// The address has the handle: show it in a browser, and store or send it nowhere. The person comes back by a
     /// universal link, for ``Auth/signIn(withReturnURL:)``.
     ///
-    /// - Parameter continueURL: A universal link of the app, on a host in `authorizedDomains`.
+    /// - Parameters:
+    ///   - continueURL: A universal link of the app, on a host in `authorizedDomains`.
+    ///   - auth: The client that has the conflict.
+    /// - Returns: The address of the page.
+    /// - Throws: `conflictUnknown` if the conflict belongs to another server or project; `storeNotWritable`.
     public func page(continueURL: URL, in auth: Auth) throws(AuthError) -> URL {
         let conflict = try auth.newest(self)
         let parameters = try auth.openPage(continueURL, conflict: id)

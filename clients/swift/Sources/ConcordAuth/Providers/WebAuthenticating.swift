@@ -7,7 +7,10 @@ public import Foundation
 public protocol WebAuthenticating: Sendable {
     /// Opens `page` and returns the first address for which ``WebPage/isCallback(_:)`` is true.
     ///
-    /// - Parameter willOpen: Call it with the callback before the page opens. It stores what a restarted app needs.
+    /// - Parameters:
+    ///   - page: The page.
+    ///   - willOpen: Call it with the callback before the page opens. It stores what a restarted app needs.
+    /// - Returns: The address with which the page called back.
     /// - Throws: ``AuthError`` of code `webContextCancelled` if the person closes the page. A cancelled task closes the
     ///   page and throws `taskCancelled`.
     func open(
