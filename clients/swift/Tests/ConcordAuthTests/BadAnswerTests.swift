@@ -167,6 +167,11 @@ import Testing
         #expect(Uptime.now() - start < 30)
     }
 
+    @Test func anEmptyKeyIsRefused() throws {
+        let error = #expect(throws: AuthError.self) { try Rig().auth(apiKey: "") }
+        #expect(error?.code == .invalidAPIKey)
+    }
+
     @Test func plainHTTPIsForThisMachineAlone() throws {
         for (url, isAllowed) in [
             ("https://id.example.com", true), ("http://127.0.0.1:9099", true), ("http://localhost:9099", true),

@@ -30,6 +30,7 @@ struct Rig {
     /// A client, as a new process makes one.
     func auth(
         requestTimeout: TimeInterval = 30,
+        apiKey: String = "key",
         transport: (any HTTPTransport)? = nil
     ) throws -> Auth {
         guard let server = URL(string: "https://id.example.com") else { throw URLError(.badURL) }
@@ -37,7 +38,7 @@ struct Rig {
         let pauses = pauses
         let configuration = AuthConfiguration(
             server: server,
-            apiKey: "key",
+            apiKey: apiKey,
             projectID: Self.project,
             bundleID: "com.example.app",
             sessions: store,

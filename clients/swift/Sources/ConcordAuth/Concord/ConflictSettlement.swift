@@ -1,4 +1,4 @@
-// The way of an owner who still has a method of the account.
+// Steps of an owner who can still sign in to the account.
 
 extension AuthConflict {
     /// Signs in with a method that the account already has, and links the credential that waits.
@@ -38,8 +38,7 @@ extension AuthConflict {
         }
     }
 
-    /// Returns true if the server settled the conflict, and false if it ended in another way; both remove it from the
-    /// store. False also if it goes on.
+    /// Returns true if the conflict is resolved. A conflict that has ended in any way leaves the store.
     private func isSettled(in auth: Auth) async throws(AuthError) -> Bool {
         // A sign-up that waits for its mailbox is not readable. What the account has decides alone.
         if kind == .unprovenAddress {

@@ -16,6 +16,8 @@ struct VectorApp {
     var secret: TOTPSecret?
     var verificationID: String?
     var proven: ProvenLookup?
+    /// The clients of the other devices.
+    var others: [Auth] = []
 
     /// Runs an operation by its name in `VECTORS.md`; `nil` if the client does not have it.
     mutating func run(_ operation: String, _ arguments: JSONValue) async throws -> VectorResult? {

@@ -50,13 +50,29 @@ extension VectorApp {
             let first = FirstSignIn(providerID: "google.com", email: nil, displayName: nil, credential: waiting)
             return VectorResult(result: try await first.createAccount(in: auth))
         case "pendingSignUp.prove":
-            // With an account, `AuthConflict.prove` also opens its conflict.
-            guard let code = arguments["code"]?.stringValue,
-                let conflict = try auth.pendingConflicts().first(where: { $0.handle.text == handle })
-            else { return nil }
-            let proof = try await conflict.prove(code: code, in: auth)
+            guard var conflict = try auth.pendingConflicts().first(where: { $0.handle.text == handle }) else {
+                return nil
+            }
+            let proof: ConflictProof
+            if let code = arguments["code"]?.stringValue {
+                proof = try await conflict.prove(code: code, in: auth)
+            } else {
+                // With an account, `AuthConflict.prove` also opens its conflict, which is the next step.
+                let secret = arguments["linkSecret"]?.stringValue ?? ""
+                proof = try await PendingSignUp.prove(conflict, ["linkSecret": secret.json], in: auth)
+                conflict.proof = proof
+                try auth.replace(conflict)
+            }
             return VectorResult(value: [
                 "accountExists": proof.accountExists.json, "proofToken": proof.token.text.json,
+            ])
+        case "pendingSignUp.link":
+            guard let conflict = try auth.pendingConflicts().first(where: { $0.handle.text == handle }) else {
+                return nil
+            }
+            let opened = try await conflict.opened(in: auth)
+            return VectorResult(value: [
+                "pendingToken": opened.handle.text.json, "proofToken": opened.proof?.token.text.json ?? .null,
             ])
         case "pendingSignUp.create":
             guard let conflict = try auth.pendingConflicts().first(where: { $0.handle.text == handle }) else {
@@ -121,6 +137,21 @@ extension VectorApp {
             return VectorResult(value: ["revoked": try await user.forgetDevice(text("device")).json])
         case "events.read": _ = try await user.events()
         case "export.read": _ = try await user.exportData()
+        case "merge.preview", "merge.commit":
+            let token = arguments["other"]?.stringValue
+            let others = try others.compactMap { try $0.storedUser() }
+            var other: User?
+            for candidate in others where try await candidate.getIDToken() == token { other = candidate }
+            guard let other else { return nil }
+            let choices = (arguments["choices"]?.objectValue ?? [:])
+                .compactMapValues { $0.stringValue.flatMap(MergeSide.init) }
+            if operation == "merge.preview" {
+                return names("undecided", try await user.previewMerge(with: other, choices: choices).undecided)
+            }
+            let merge = try await user.merge(with: other, choices: choices)
+            return VectorResult(value: ["id": merge.id.json, "state": merge.state.rawValue.json])
+        case "merge.undo":
+            return VectorResult(value: ["state": try await user.undoMerge(text("merge")).state.rawValue.json])
         case "merge.list": return names("merges", try await user.merges().map(\.id))
         case "merge.read": _ = try await user.merge(text("merge"))
         default: return nil

@@ -29,10 +29,6 @@ import Testing
         "a request without an API key": "the client refuses an empty key, and sends nothing",
         "the page of the conflict gives the app its session": "half of it is the browser's: `conflict.setReturn`",
         "the sign-in page gives the app its session": "half of it is the browser's: `signInPage.issueCode`",
-        "an unproven address of a provider is confirmed: the link leads to the account":
-            "`AuthConflict.prove` makes both requests, `prove` and `link`, in one call",
-        "two accounts are merged by their owner, and the merge is undone":
-            "a merge takes the users of two clients, and an undone one signs out",
     ]
 
     @Test func theFormatIsKnown() throws {
@@ -69,6 +65,7 @@ import Testing
                 continue
             }
             guard let operation = step["operation"]?.stringValue, var current = apps[device] else { continue }
+            current.others = apps.filter { $0.key != device }.values.map(\.auth)
             let repeated = Int(step["repeat"]?.integerValue ?? 1)
             let main: JSONValue? = step["request"] == nil ? nil : step
             server.expect(main, repeated: repeated, then: (step["then"]?.arrayValue ?? []).map(vectors.resolve))
