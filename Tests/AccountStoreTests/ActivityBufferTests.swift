@@ -1,13 +1,20 @@
 import AccountLinking
-import AccountStore
 import AccountTestSupport
 import Postgres
 import Testing
+
+@testable import AccountStore
 
 @Suite(.store)
 struct ActivityBufferTests {
     /// A store with a separate buffer on the suite's database.
     private func freshStore() throws -> AccountStore { AccountStore(client: try StoreScene.shared.client) }
+
+    private func unreachableStore(_ scene: StoreScene) -> AccountStore {
+        let client = PostgresClient(configuration: scene.database.configuration)
+        client.shutDown()
+        return AccountStore(client: client)
+    }
 
     /// The stored times, without any buffer.
     private func databaseTimes(_ id: UserID) async throws -> [Timestamp?] {
@@ -55,17 +62,139 @@ struct ActivityBufferTests {
         let scene = try StoreScene.shared
         let store = try freshStore()
         let user = try await scene.create(.full())
-        let unreachable = PostgresClient(configuration: scene.database.configuration)
-        unreachable.shutDown()
+        let unreachable = unreachableStore(scene)
         store.activity.note(user, at: later, isSignIn: true)
         await #expect(throws: PostgresError.self) {
-            try await store.activity.flush(to: AccountStore(client: unreachable))
+            try await store.activity.flush(to: unreachable)
         }
         #expect(try await store.user(user.id, tenant: .project)?.lastLoginAt == later)
 
         store.activity.note(user, at: later.adding(seconds: 1), isSignIn: false)
         try await store.activity.flush(to: store)
         #expect(try await databaseTimes(user.id) == [later, later.adding(seconds: 1)])
+    }
+
+    @Test func `a read has the times from before it, whether flushes fail or succeed meanwhile`() async throws {
+        let scene = try StoreScene.shared
+        let store = try freshStore()
+        let user = try await scene.create(.full())
+        store.activity.note(user, at: later, isSignIn: true)
+        let unwritten = store.activity.unwritten()
+        let unreachable = unreachableStore(scene)
+        await #expect(throws: PostgresError.self) { try await store.activity.flush(to: unreachable) }
+        #expect(unwritten.overlay(user).lastLoginAt == later)
+
+        try await store.activity.flush(to: store)
+        #expect(unwritten.overlay(user).lastLoginAt == later)
+        #expect(store.activity.unwritten().overlay(user) == user, "the database has the times")
+
+        let last = later.adding(seconds: 1)
+        store.activity.note(user, at: last, isSignIn: false)
+        try await store.activity.flush(to: store)
+        try await store.activity.flush(to: store)
+        #expect(unwritten.overlay(user).lastLoginAt == later)
+        #expect(unwritten.overlay(user).lastRefreshAt == last)
+    }
+
+    /// A read of one user.
+    struct Read: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        /// True if the store has the user in its cache, and reads only the version and the times.
+        var isOfCached = false
+        let user: @Sendable (AccountStore, UserRecord) async throws -> UserRecord?
+
+        private static let bytes = [UInt8](repeating: 1, count: 16)
+
+        static let all = [
+            Read(testDescription: "user") { try await $0.user($1.id, tenant: .project) },
+            Read(testDescription: "cached user", isOfCached: true) { try await $0.user($1.id, tenant: .project) },
+            Read(testDescription: "owner of an address") { store, user in
+                try await store.user(owning: .email(#require(user.email).address), tenant: .project)
+            },
+            Read(testDescription: "one of some users") { try await $0.users([$1.id], tenant: .project).first },
+            Read(testDescription: "several users") {
+                try await $0.users([$1.id, userID("nobody-\($1.id.rawValue)")], tenant: .project).first
+            },
+            Read(testDescription: "users with a proven conflict") {
+                try await $0.users([$1.id], andProvenConflictOf: $1.id, tenant: .project, at: later).users.first
+            },
+            Read(testDescription: "list of users") {
+                // The id before that of the user, so that the answer is short.
+                let before = userID(String($1.id.rawValue.dropLast()))
+                return try await $0.users(after: before, limit: 1, tenant: .project).first
+            },
+            Read(testDescription: "facts about a password") { store, user in
+                let source = AttemptSource(network: "192.0.2.1")
+                let address = try #require(user.email).address
+                return try await store.passwordFacts(of: address, by: source, tenant: .project, at: later).user
+            },
+            Read(testDescription: "session") {
+                try await $0.session($1.session().id, of: $1.id, tenant: .project).user
+            },
+            Read(testDescription: "session of a cached user", isOfCached: true) {
+                try await $0.session($1.session().id, of: $1.id, tenant: .project).user
+            },
+            Read(testDescription: "device") { try await $0.device(bytes + bytes, of: $1.id, tenant: .project).user },
+            Read(testDescription: "device of a cached user", isOfCached: true) {
+                try await $0.device(bytes + bytes, of: $1.id, tenant: .project).user
+            },
+            Read(testDescription: "import") {
+                try await $0.importSituation([$1.id], [], tenant: .project, at: later).users[$1.id]
+            },
+            Read(testDescription: "facts about a conflict") { store, user in
+                let identity = Identifier.email(try #require(user.email).address)
+                return try await store.conflictFacts(bytes, of: user.id, identity: identity, tenant: .project).user
+            },
+            Read(testDescription: "facts about a conflict, with the stored answer") { store, user in
+                let identity = Identifier.email(try #require(user.email).address)
+                let key = StoredResponseKey(tenant: .project, user: user.id, digest: bytes + bytes)
+                return try await store.conflictFacts(
+                    bytes,
+                    of: user.id,
+                    identity: identity,
+                    tenant: .project,
+                    answerTo: key,
+                    at: later
+                ).user
+            },
+        ]
+    }
+
+    @Test(.enabled(if: SocketProxy.isPossible), arguments: Read.all)
+    func `times that are flushed between a read and its answer are in the answer`(read: Read) async throws {
+        let scene = try StoreScene.shared
+        // No other row of an answer has this text.
+        let name = "held-\(nextNumber())"
+        var named = UserRecord.full("read-\(nextNumber())-b")
+        named.profile.displayName = name
+        let created = try await scene.create(named)
+        let opening = AccountWrite(
+            previous: created,
+            user: created,
+            session: created.session(),
+            event: event(.signedIn)
+        )
+        #expect(try await scene.store.apply(opening) == .applied)
+        let user = try #require(try await scene.stored(created.id))
+
+        // One connection answers all queries of a read at once.
+        try await scene.throughProxy(readConnections: 1) { store, proxy in
+            if read.isOfCached { _ = try await store.user(user.id, tenant: .project) }
+            store.activity.note(user, at: later, isSignIn: true)
+            let held = proxy.hold(answerWith: read.isOfCached ? user.id.rawValue : name)
+            async let answer = {
+                defer { proxy.release() }
+                return try await read.user(store, user)
+            }()
+            for await _ in held {}
+            // The answer was read from the database, and is on its way to the store.
+            #expect(proxy.hasHeld)
+            try await store.activity.flush(to: scene.store)
+            proxy.release()
+            let seen = try await answer
+            #expect(seen?.lastLoginAt == later && seen?.lastRefreshAt == later)
+        }
+        #expect(try await databaseTimes(user.id) == [later, later])
     }
 
     @Test func `a flush skips deleted users, and splits many users over several statements`() async throws {

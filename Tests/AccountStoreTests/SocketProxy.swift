@@ -1,9 +1,11 @@
+import Dispatch
 import Foundation
 import Glibc
 import Postgres
 import Synchronization
 
-/// A proxy between a client and PostgreSQL on Unix sockets. It breaks one connection at a chosen moment.
+/// A proxy between a client and PostgreSQL on Unix sockets. It breaks one connection at a chosen moment, or holds one
+/// answer back.
 final class SocketProxy: Sendable {
     enum Fault: Sendable {
         /// The connection breaks before the server receives the request.
@@ -20,6 +22,12 @@ final class SocketProxy: Sendable {
     private struct State {
         var fault: (fault: Fault, marker: [UInt8])?
         var hasFailed = false
+        var hasHeld = false
+    }
+
+    private struct Hold {
+        let marker: [UInt8]
+        let arrival: AsyncStream<Void>.Continuation
     }
 
     /// Only a private cluster has a socket in a directory.
@@ -30,6 +38,8 @@ final class SocketProxy: Sendable {
     private let options: String
     private let listener: Int32
     private let state = Mutex(State())
+    private let hold = Mutex<Hold?>(nil)
+    private let gate = DispatchSemaphore(value: 0)
 
     /// Listens in a new directory.
     init(to url: String) throws {
@@ -58,6 +68,21 @@ final class SocketProxy: Sendable {
     }
 
     var hasFailed: Bool { state.withLock { $0.hasFailed } }
+
+    /// Holds back the first answer with `marker` until `release`. Call it once.
+    /// - Returns: a stream that ends when the answer is held, or at `release` if there was none.
+    func hold(answerWith marker: String) -> AsyncStream<Void> {
+        let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self)
+        hold.withLock { $0 = Hold(marker: Array(marker.utf8), arrival: arrival) }
+        return arrivals
+    }
+
+    var hasHeld: Bool { state.withLock { $0.hasHeld } }
+
+    func release() {
+        hold.withLock { $0.take() }?.arrival.finish()
+        gate.signal()
+    }
 
     func close() {
         shutdown(listener, Int32(SHUT_RDWR))
@@ -110,9 +135,21 @@ final class SocketProxy: Sendable {
                     trip()
                     return
                 }
+                waitIfHeld(buffer[..<count])
                 guard write(client, buffer, count) == count else { return }
             }
         }
+    }
+
+    private func waitIfHeld(_ answer: ArraySlice<UInt8>) {
+        let held = hold.withLock { hold -> Hold? in
+            guard let marker = hold?.marker, answer.firstRange(of: marker) != nil else { return nil }
+            return hold.take()
+        }
+        guard let held else { return }
+        state.withLock { $0.hasHeld = true }
+        held.arrival.finish()
+        gate.wait()
     }
 
     private func trip() {

@@ -25,6 +25,31 @@ struct StoreScene: Sendable {
         }
     }
 
+    /// Runs `body` with a store whose connections go through a proxy.
+    func throughProxy(
+        readConnections: Int? = nil,
+        writeConnections: Int = 8,
+        _ body: (AccountStore, SocketProxy) async throws -> Void
+    ) async throws {
+        let proxy = try SocketProxy(to: database.url)
+        defer { proxy.close() }
+        var configuration = try PostgresConfiguration(connectionString: proxy.connectionString)
+        // A test machine may be slow and shared, and no test waits for these timeouts.
+        if let readConnections { configuration.readConnections = readConnections }
+        configuration.writeConnections = writeConnections
+        configuration.queueWait = .seconds(60)
+        configuration.readStatementTimeout = .seconds(300)
+        configuration.writeStatementTimeout = .seconds(300)
+        configuration.lockTimeout = .seconds(300)
+        configuration.connectTimeout = .seconds(60)
+        let client = PostgresClient(configuration: configuration)
+        try await withThrowingTaskGroup { group in
+            group.addTask { await client.run() }
+            defer { client.shutDown() }
+            try await body(AccountStore(client: client), proxy)
+        }
+    }
+
     /// Creates the account and returns it as stored.
     func create(_ user: UserRecord) async throws -> UserRecord {
         let write = AccountWrite(

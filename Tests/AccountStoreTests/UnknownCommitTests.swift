@@ -7,34 +7,10 @@ import Testing
 /// A connection that breaks between COMMIT and its response.
 @Suite(.store)
 struct UnknownCommitTests {
-    /// Runs `body` with a store whose connections go through `proxy`.
-    private func throughProxy(
-        writeConnections: Int = 8,
-        _ body: (AccountStore, SocketProxy) async throws -> Void
-    ) async throws {
-        let database = try StoreScene.shared.database
-        let proxy = try SocketProxy(to: database.url)
-        defer { proxy.close() }
-        var configuration = try PostgresConfiguration(connectionString: proxy.connectionString)
-        // A test machine may be slow and shared, and no test waits for these timeouts.
-        configuration.writeConnections = writeConnections
-        configuration.queueWait = .seconds(60)
-        configuration.readStatementTimeout = .seconds(300)
-        configuration.writeStatementTimeout = .seconds(300)
-        configuration.lockTimeout = .seconds(300)
-        configuration.connectTimeout = .seconds(60)
-        let client = PostgresClient(configuration: configuration)
-        try await withThrowingTaskGroup { group in
-            group.addTask { await client.run() }
-            defer { client.shutDown() }
-            try await body(AccountStore(client: client), proxy)
-        }
-    }
-
     @Test(.enabled(if: SocketProxy.isPossible))
     func `if the response to a commit is lost, the store finds that it was applied`() async throws {
         let scene = try StoreScene.shared
-        try await throughProxy { store, proxy in
+        try await scene.throughProxy { store, proxy in
             let record = event(.userCreated)
             let user = UserRecord.full()
             proxy.fail(.answerLost, at: record.id)
@@ -52,7 +28,7 @@ struct UnknownCommitTests {
         fault: SocketProxy.Fault
     ) async throws {
         let scene = try StoreScene.shared
-        try await throughProxy(writeConnections: 1) { store, proxy in
+        try await scene.throughProxy(writeConnections: 1) { store, proxy in
             let writes = (0..<24).map { _ in
                 AccountWrite(previous: nil, user: .blank(), event: event(.userCreated))
             }
@@ -76,7 +52,7 @@ struct UnknownCommitTests {
     @Test(.enabled(if: SocketProxy.isPossible))
     func `if a transaction never reached the server, the store finds that it was not applied`() async throws {
         let scene = try StoreScene.shared
-        try await throughProxy { store, proxy in
+        try await scene.throughProxy { store, proxy in
             let record = event(.userCreated)
             let user = UserRecord.full()
             proxy.fail(.requestLost, at: record.id)
@@ -94,7 +70,7 @@ struct UnknownCommitTests {
     func `if the response to a deletion is lost, the store finds that it was applied`() async throws {
         let scene = try StoreScene.shared
         let user = try await scene.create(.full())
-        try await throughProxy { store, proxy in
+        try await scene.throughProxy { store, proxy in
             let record = event(.userDeleted)
             proxy.fail(.answerLost, at: record.id)
             let applied = try await store.delete(user, event: record)

@@ -51,6 +51,7 @@ extension AccountStore {
         func owners(_ kind: String) -> Query<IdentifierRow> {
             IdentifierRow.owned(kind: kind, values: values[kind] ?? [], tenant: tenant)
         }
+        let unwritten = activity.unwritten()
         let (users, emails, phones, identities, tombstones) = try await client.read(
             UserRow.withManyIDs(ids, tenant: tenant),
             owners("email"),
@@ -69,7 +70,7 @@ extension AccountStore {
             reserved[.email(address)] = found
             if found.reservation == nil { owner["email"]?[row.value] = nil }
         }
-        let records = users.records.map(activity.overlay)
+        let records = users.records.map(unwritten.overlay)
         let hashes = try await passwordHashes(records.filter { $0.passwordUpdatedAt != nil }.map(\.id), tenant: tenant)
         return ImportSituation(
             users: Dictionary(records.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first }),

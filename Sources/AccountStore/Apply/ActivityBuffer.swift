@@ -11,7 +11,7 @@ import Synchronization
 /// Refusals are counted here and not when the request is answered. An attacker can only add to a count, and the
 /// response time does not reveal whether an address has an account.
 package final class ActivityBuffer: Sendable {
-    private struct Key: Hashable, Comparable {
+    fileprivate struct Key: Hashable, Comparable {
         var tenant: TenantID
         var user: UserID
 
@@ -20,7 +20,7 @@ package final class ActivityBuffer: Sendable {
         }
     }
 
-    private struct Times {
+    fileprivate struct Times {
         /// Epoch of the account that was used. Another account with the same uid has another epoch.
         var epoch: Int64
         var signedInAt: Timestamp?
@@ -33,6 +33,45 @@ package final class ActivityBuffer: Sendable {
             guard let signedInAt = other.signedInAt else { return }
             self.signedInAt = max(self.signedInAt ?? signedInAt, signedInAt)
         }
+    }
+
+    /// The times that one flush writes, and the batch that collects times after it.
+    ///
+    /// A read holds the batch that was the oldest one when it began. A batch that is written meanwhile stays reachable
+    /// from there until the read ends.
+    fileprivate final class Batch: Sendable {
+        private struct State {
+            var times: [Key: Times] = [:]
+            var next: Batch?
+        }
+
+        private let state = Mutex(State())
+
+        /// If two accounts have the same uid, only the one used last counts: the other was deleted.
+        func add(_ times: Times, of key: Key) {
+            state.withLock { state in
+                guard let known = state.times[key] else {
+                    if state.times.count < usersMax { state.times[key] = times }
+                    return
+                }
+                if isSameAccount(times.epoch, after: known.epoch) || isSameAccount(known.epoch, after: times.epoch) {
+                    state.times[key]?.merge(times)
+                } else if times.refreshedAt >= known.refreshedAt {
+                    state.times[key] = times
+                }
+            }
+        }
+
+        func remove(_ key: Key) { state.withLock { $0.times[key] = nil } }
+
+        /// Ends the batch.
+        func follow(with next: Batch) { state.withLock { $0.next = next } }
+
+        func times(of key: Key) -> (times: Times?, next: Batch?) {
+            state.withLock { ($0.times[key], $0.next) }
+        }
+
+        var all: [Key: Times] { state.withLock { $0.times } }
     }
 
     private struct SessionKey: Hashable, Comparable {
@@ -67,7 +106,7 @@ package final class ActivityBuffer: Sendable {
     static let epochRiseMax: Int64 = 1_000_000
 
     /// True if `epoch` can be a later epoch of the account that had `earlier`.
-    private static func isSameAccount(_ epoch: Int64, after earlier: Int64) -> Bool {
+    fileprivate static func isSameAccount(_ epoch: Int64, after earlier: Int64) -> Bool {
         (0...epochRiseMax).contains(epoch - earlier)
     }
 
@@ -76,11 +115,17 @@ package final class ActivityBuffer: Sendable {
     private static let rowsPerStatement = 1000
 
     private struct State {
-        var waiting: [Key: Times] = [:]
-        /// Times that a flush has taken and that are not confirmed yet.
-        var inFlight: [Key: Times] = [:]
+        /// Collects times for the next flush.
+        var waiting: Batch
+        /// The batch that a flush is writing; `waiting` if there is none.
+        var oldest: Batch
         var sessions: [SessionKey: Timestamp] = [:]
         var refusals: [RefusalKey: Refusals] = [:]
+
+        init() {
+            waiting = Batch()
+            oldest = waiting
+        }
 
         mutating func add(_ usedAt: Timestamp, of key: SessionKey) {
             guard sessions.count < usersMax || sessions[key] != nil else { return }
@@ -100,7 +145,7 @@ package final class ActivityBuffer: Sendable {
     /// Records that a sign-in or a refresh minted tokens for a user.
     package func note(_ user: UserRecord, at now: Timestamp, isSignIn: Bool) {
         let times = Times(epoch: user.sessionEpoch, signedInAt: isSignIn ? now : nil, refreshedAt: now)
-        state.withLock { Self.add(times, of: Key(tenant: user.tenant, user: user.id), to: &$0.waiting) }
+        state.withLock { $0.waiting.add(times, of: Key(tenant: user.tenant, user: user.id)) }
     }
 
     /// Records the use of a session, unless the stored time is less than `precisionSeconds` old.
@@ -116,35 +161,9 @@ package final class ActivityBuffer: Sendable {
         state.withLock { $0.add(Refusals(count: 1, firstAt: now, lastAt: now), of: key) }
     }
 
-    /// If two accounts have the same uid, only the one used last counts: the other was deleted.
-    private static func add(_ times: Times, of key: Key, to waiting: inout [Key: Times]) {
-        guard let known = waiting[key] else {
-            if waiting.count < usersMax { waiting[key] = times }
-            return
-        }
-        if isSameAccount(times.epoch, after: known.epoch) || isSameAccount(known.epoch, after: times.epoch) {
-            waiting[key]?.merge(times)
-        } else if times.refreshedAt >= known.refreshedAt {
-            waiting[key] = times
-        }
-    }
-
-    /// The record, with times that are not written yet.
-    func overlay(_ record: UserRecord) -> UserRecord {
-        state.withLock { state in
-            guard !state.waiting.isEmpty || !state.inFlight.isEmpty else { return record }
-            var record = record
-            let key = Key(tenant: record.tenant, user: record.id)
-            for times in [state.inFlight[key], state.waiting[key]] {
-                guard let times, Self.isSameAccount(record.sessionEpoch, after: times.epoch) else { continue }
-                record.lastRefreshAt = max(record.lastRefreshAt ?? times.refreshedAt, times.refreshedAt)
-                if let signedInAt = times.signedInAt {
-                    record.lastLoginAt = max(record.lastLoginAt ?? signedInAt, signedInAt)
-                }
-            }
-            return record
-        }
-    }
+    /// The times that the database may not have yet. Take them before a read, and add them to what it returns: if a
+    /// flush ends between the two, its times are still there.
+    func unwritten() -> UnwrittenTimes { UnwrittenTimes(oldest: state.withLock { $0.oldest }) }
 
     /// Writes the buffered data. Call one flush at a time.
     /// - Throws: a database error. Data that was not written stays for the next flush. If the connection is lost during
@@ -157,13 +176,14 @@ package final class ActivityBuffer: Sendable {
 
     private func flushTimes(to store: AccountStore) async throws(PostgresError) {
         let taken = state.withLock { state in
-            state.inFlight = state.waiting
-            state.waiting = [:]
-            return state.inFlight
+            let taken = state.waiting
+            state.waiting = Batch()
+            taken.follow(with: state.waiting)
+            return taken
         }
-        defer { state.withLock { $0.inFlight = [:] } }
+        defer { state.withLock { $0.oldest = $0.waiting } }
         // Sorted by key, so that two servers that flush the same users do not deadlock.
-        try await write(taken.sorted { $0.key < $1.key }, to: store) { slice in
+        try await write(taken.all.sorted { $0.key < $1.key }, to: store) { slice in
             UserRow.touch(
                 tenants: slice.map(\.key.tenant.rawValue),
                 ids: slice.map(\.key.user.rawValue),
@@ -172,7 +192,9 @@ package final class ActivityBuffer: Sendable {
                 refreshedAt: slice.map(\.value.refreshedAt.stored)
             )
         } restoring: { entry, state in
-            Self.add(entry.value, of: entry.key, to: &state.waiting)
+            state.waiting.add(entry.value, of: entry.key)
+            // Reads in progress find it in the later batch. Without this, they hold a copy for each failed flush.
+            taken.remove(entry.key)
         }
     }
 
@@ -236,5 +258,28 @@ package final class ActivityBuffer: Sendable {
             }
             left = left.dropFirst(slice.count)
         }
+    }
+}
+
+/// The times that were not written yet when a read began.
+struct UnwrittenTimes: Sendable {
+    fileprivate let oldest: ActivityBuffer.Batch
+
+    /// The record that was read, with the times from before the read and those noted since.
+    func overlay(_ record: UserRecord) -> UserRecord {
+        var record = record
+        let key = ActivityBuffer.Key(tenant: record.tenant, user: record.id)
+        var batch: ActivityBuffer.Batch? = oldest
+        while let current = batch {
+            let (times, next) = current.times(of: key)
+            if let times, ActivityBuffer.isSameAccount(record.sessionEpoch, after: times.epoch) {
+                record.lastRefreshAt = max(record.lastRefreshAt ?? times.refreshedAt, times.refreshedAt)
+                if let signedInAt = times.signedInAt {
+                    record.lastLoginAt = max(record.lastLoginAt ?? signedInAt, signedInAt)
+                }
+            }
+            batch = next
+        }
+        return record
     }
 }

@@ -5,28 +5,34 @@ extension AccountStore {
     /// The account with `id`; `nil` if there is none. One round trip; two if it changed since it was last read.
     package func user(_ id: UserID, tenant: TenantID) async throws(PostgresError) -> UserRecord? {
         guard let known = userCache.user(id, tenant: tenant) else { return try await loadUser(id, tenant: tenant) }
+        let unwritten = activity.unwritten()
         let versions = try await client.read(UserVersionRow.lookup(id, tenant: tenant))
-        return try await user(known, asOf: versions.first)
+        return try await user(known, asOf: versions.first, unwritten)
     }
 
     /// The account that was `known`, in its state at `version`; `nil` if it no longer exists.
-    private func user(_ known: CachedUser, asOf version: UserVersionRow?) async throws(PostgresError) -> UserRecord? {
+    private func user(
+        _ known: CachedUser,
+        asOf version: UserVersionRow?,
+        _ unwritten: UnwrittenTimes
+    ) async throws(PostgresError) -> UserRecord? {
         guard let version else { return nil }
         guard let user = version.updating(known) else {
             return try await loadUser(known.record.id, tenant: known.record.tenant)
         }
-        return activity.overlay(user)
+        return unwritten.overlay(user)
     }
 
     private func loadUser(_ id: UserID, tenant: TenantID) async throws(PostgresError) -> UserRecord? {
-        remembered(try await client.read(UserRow.lookup(id, tenant: tenant)))
+        let unwritten = activity.unwritten()
+        return remembered(try await client.read(UserRow.lookup(id, tenant: tenant)), unwritten)
     }
 
     /// The user that was just read in full. Caches it.
-    private func remembered(_ rows: [UserRow]) -> UserRecord? {
+    private func remembered(_ rows: [UserRow], _ unwritten: UnwrittenTimes) -> UserRecord? {
         guard let user = rows.known else { return nil }
         userCache.remember(user)
-        return activity.overlay(user.record)
+        return unwritten.overlay(user.record)
     }
 
     /// The account with a claim on `identifier`, including a reservation of an address; `nil` if there is none. One
@@ -38,7 +44,8 @@ extension AccountStore {
     /// The accounts with `ids`, in no particular order. Skips unknown ids. One round trip.
     package func users(_ ids: [UserID], tenant: TenantID) async throws(PostgresError) -> [UserRecord] {
         guard !ids.isEmpty else { return [] }
-        return try await client.read(Self.query(ids, tenant: tenant)).records.map(activity.overlay)
+        let unwritten = activity.unwritten()
+        return try await client.read(Self.query(ids, tenant: tenant)).records.map(unwritten.overlay)
     }
 
     /// Like `users`, with the newest conflict of `owner` that has a valid proof. One round trip.
@@ -48,11 +55,12 @@ extension AccountStore {
         tenant: TenantID,
         at now: Timestamp
     ) async throws(PostgresError) -> (users: [UserRecord], proven: ConflictRecord?) {
+        let unwritten = activity.unwritten()
         let (users, conflicts) = try await client.read(
             Self.query(ids, tenant: tenant),
             ConflictRow.proven(of: owner, tenant: tenant, at: now)
         )
-        return (users.records.map(activity.overlay), conflicts.first?.record)
+        return (users.records.map(unwritten.overlay), conflicts.first?.record)
     }
 
     /// Callers with one id share a statement.
@@ -161,6 +169,7 @@ extension AccountStore {
             let owner = claims.first?.owner
             // If the address has no owner, read a user that does not exist, so that the response takes as long.
             let id = owner ?? .nobody
+            let unwritten = activity.unwritten()
             // Read the user first: a password newer than its user's record would open a session that has already ended.
             let (users, passwords) = try await client.read(
                 UserRow.withID(id, tenant: tenant),
@@ -168,7 +177,7 @@ extension AccountStore {
             )
             guard owner != nil, let user = users.records.first else { return facts }
             guard user.holds(identifier) else { continue }
-            facts.user = activity.overlay(user)
+            facts.user = unwritten.overlay(user)
             facts.passwordHash = passwords.first
             return facts
         }
@@ -183,16 +192,17 @@ extension AccountStore {
         tenant: TenantID
     ) async throws(PostgresError) -> (session: SessionRecord?, user: UserRecord?) {
         let lookup = SessionRow.lookup(id, of: user, tenant: tenant)
+        let unwritten = activity.unwritten()
         let session: SessionRecord?
         var record: UserRecord?
         if let known = userCache.user(user, tenant: tenant) {
             let (sessions, versions) = try await client.read(lookup, UserVersionRow.lookup(user, tenant: tenant))
             session = sessions.first?.record
-            record = try await self.user(known, asOf: versions.first)
+            record = try await self.user(known, asOf: versions.first, unwritten)
         } else {
             let (sessions, users) = try await client.read(lookup, UserRow.lookup(user, tenant: tenant))
             session = sessions.first?.record
-            record = remembered(users)
+            record = remembered(users, unwritten)
         }
         // The session may have been read after the user: if the user was deleted with it, the session did not end
         // alone.
@@ -208,12 +218,13 @@ extension AccountStore {
         tenant: TenantID
     ) async throws(PostgresError) -> (device: Device?, user: UserRecord?) {
         let lookup = DeviceRow.lookup(id, of: user, tenant: tenant)
+        let unwritten = activity.unwritten()
         if let known = userCache.user(user, tenant: tenant) {
             let (devices, versions) = try await client.read(lookup, UserVersionRow.lookup(user, tenant: tenant))
-            return (devices.first?.device, try await self.user(known, asOf: versions.first))
+            return (devices.first?.device, try await self.user(known, asOf: versions.first, unwritten))
         }
         let (devices, users) = try await client.read(lookup, UserRow.lookup(user, tenant: tenant))
-        return (devices.first?.device, remembered(users))
+        return (devices.first?.device, remembered(users, unwritten))
     }
 
     /// The facts, beside its record, from which the sign-in methods of an account are listed. One round trip.

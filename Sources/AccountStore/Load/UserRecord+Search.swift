@@ -46,9 +46,10 @@ extension AccountStore {
 
     /// The accounts after `id`, at most `limit`, in the byte order of their ids. They may be old (`Replica`).
     package func users(after id: UserID?, limit: Int64, tenant: TenantID) async throws(PostgresError) -> [UserRecord] {
-        try await readingOld { client throws(PostgresError) in
+        let unwritten = activity.unwritten()
+        return try await readingOld { client throws(PostgresError) in
             try await client.read(UserRow.after(id, limit: limit, tenant: tenant))
-        }.records.map(activity.overlay)
+        }.records.map(unwritten.overlay)
     }
 
     /// The password hashes of `ids`. Accounts without a password are absent. One round trip.
@@ -89,6 +90,7 @@ extension AccountStore {
         sortedMax: Int64
     ) async throws(PostgresError) -> [UserRecord]? {
         let page = UserRow.idPage(by: order, limit: limit, offset: offset, tenant: tenant)
+        let unwritten = activity.unwritten()
         let found = try await readingOld { client throws(PostgresError) -> ([UserID], [UserRecord])? in
             if !order.isIndexed {
                 let count = try await Self.userCount(upTo: sortedMax + 1, tenant: tenant, from: client)
@@ -100,7 +102,7 @@ extension AccountStore {
         }
         guard let (ids, users) = found else { return nil }
         let places = Dictionary(ids.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
-        return users.sorted { places[$0.id] ?? 0 < places[$1.id] ?? 0 }.map(activity.overlay)
+        return users.sorted { places[$0.id] ?? 0 < places[$1.id] ?? 0 }.map(unwritten.overlay)
     }
 
     /// The number of accounts: exact up to `exactMax`. Above it, PostgreSQL's estimate if no other tenant has accounts,

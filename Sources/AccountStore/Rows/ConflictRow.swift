@@ -384,12 +384,13 @@ extension AccountStore {
         identity: Identifier,
         tenant: TenantID
     ) async throws(PostgresError) -> (conflict: ConflictRecord?, user: UserRecord?, identityOwner: UserID?) {
+        let unwritten = activity.unwritten()
         let (users, owners, conflicts) = try await client.read(
             UserRow.withID(user, tenant: tenant),
             IdentifierRow.owners(kind: identity.kind, values: [identity.value], tenant: tenant),
             ConflictRow.withID(id, of: user, tenant: tenant)
         )
-        return (conflicts.first?.record, users.records.first.map(activity.overlay), owners.first?.owner)
+        return (conflicts.first?.record, users.records.first.map(unwritten.overlay), owners.first?.owner)
     }
 
     /// The same facts, with the answer that is stored for `key`. One round trip.
@@ -406,13 +407,14 @@ extension AccountStore {
     ) async throws(PostgresError) -> (
         conflict: ConflictRecord?, user: UserRecord?, identityOwner: UserID?, answer: [UInt8]?
     ) {
+        let unwritten = activity.unwritten()
         let (users, owners, conflicts, answers) = try await client.read(
             UserRow.withID(user, tenant: tenant),
             IdentifierRow.owners(kind: identity.kind, values: [identity.value], tenant: tenant),
             ConflictRow.withID(id, of: user, tenant: tenant),
             StoredResponseRow.withKey(key, at: now)
         )
-        return (conflicts.first?.record, users.records.first.map(activity.overlay), owners.first?.owner, answers.first)
+        return (conflicts.first?.record, users.records.first.map(unwritten.overlay), owners.first?.owner, answers.first)
     }
 
     /// Changes a loaded conflict, with side writes and the event, in one transaction.
