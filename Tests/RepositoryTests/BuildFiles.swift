@@ -80,4 +80,86 @@ enum BuildFiles {
         }
         return problems
     }
+
+    /// The client's manifest and the root's compile the same sources, with the same packages and language settings.
+    ///
+    /// `client` is the text of `clients/swift/Package.swift`, `root` that of `Package.swift`, which pins one version of
+    /// the range that the client accepts.
+    static func problems(inClientManifest client: String, rootManifest root: String) -> [String] {
+        var problems: [String] = []
+        for (target, folder) in [("ConcordAuth", "Sources"), ("ConcordAuthTests", "Tests")] {
+            if !root.contains("\"\(target)\": \"clients/swift/\(folder)/\(target)\"") {
+                problems.append("the root's manifest does not compile clients/swift/\(folder)/\(target)")
+            }
+            if !client.filter({ !$0.isWhitespace }).contains("arget(name:\"\(target)\"") {
+                problems.append("the client has no target \(target)")
+            }
+        }
+        for word in ["path:", "exclude:", "sources:"] where client.contains(word) {
+            problems.append("\(word) in the client's manifest, and not in the root's")
+        }
+
+        let pinned = root.matches(of: #/\("(https://[^"]+)", "([0-9.]+)", \[([^\]]*)\]\)/#).map { row in
+            (url: String(row.1), version: parts(row.2), products: names(in: row.3))
+        }
+        let imported = root.firstMatch(of: #/\n    "ConcordAuth": \[([^\]]*)\]/#).map { names(in: $0.1) } ?? []
+        let expected = Set(pinned.filter { !$0.products.isDisjoint(with: imported) }.map(\.url))
+        let ranges = client.matches(of: #/\.package\(url: "([^"]+)", "([0-9.]+)"\.\.<"([0-9.]+)"\)/#)
+        if Set(ranges.map { String($0.1) }) != expected || ranges.count != client.matches(of: #/\.package\(/#).count {
+            problems.append("the client needs ranges of exactly these packages: \(expected.sorted())")
+        }
+        for range in ranges {
+            guard let version = pinned.first(where: { $0.url == range.1 })?.version else { continue }
+            if version.lexicographicallyPrecedes(parts(range.2)) || !version.lexicographicallyPrecedes(parts(range.3)) {
+                problems.append("the root pins a version of \(range.1) that the client refuses")
+            }
+        }
+
+        func settings(_ manifest: String) -> Set<String> {
+            let features = manifest.matches(of: #/\.enableUpcomingFeature\("(\w+)"\)/#).map { String($0.1) }
+            return Set(features + (manifest.contains(".swiftLanguageMode(.v6)") ? ["6"] : []))
+        }
+        if settings(client) != settings(root) {
+            problems.append("language settings: \(settings(client).symmetricDifference(settings(root)).sorted())")
+        }
+        return problems
+    }
+
+    private static func parts(_ version: Substring) -> [Int] {
+        version.split(separator: ".").compactMap { Int($0) }
+    }
+
+    private static func names(in list: Substring) -> Set<String> {
+        Set(list.matches(of: #/"(\w+)"/#).map { String($0.1) })
+    }
+
+    /// The files that name the version of Concord. The first decides: server and clients are released together.
+    private static var versions: [(path: String, pattern: Regex<(Substring, Substring)>)] {
+        [
+            ("Sources/concord/Configuration/ConcordVersion.swift", #/static let current = "([^"]+)"/#),
+            ("clients/swift/Sources/ConcordAuth/Wire/Backend.swift", #/static let version = "([^"]+)"/#),
+            ("clients/web/concord.js", #/export const version = "([^"]+)"/#),
+            ("Sources/AccountAPI/OpenAPI/openapi.json", #/"version": "([^"]+)",\n +"api": 1/#),
+            ("README.md", #/Concord ([^ ]+) is ready for development/#),
+        ]
+    }
+
+    /// Every file of `versions` names the version of the first. `text` returns the text of a file.
+    static func problems(inVersions text: (String) throws -> String) rethrows -> [String] {
+        let found = try versions.map { file in
+            (path: file.path, version: try text(file.path).firstMatch(of: file.pattern).map { String($0.1) })
+        }
+        return found.filter { $0.version == nil || $0.version != found[0].version }.map {
+            "\($0.path) names the version \($0.version ?? "nowhere"), and not \(found[0].version ?? "any")"
+        }
+    }
+
+    /// The image's build has every folder of the manifest. `manifest` is the text of `Package.swift`, `ignored` that of
+    /// `.dockerignore`, which excludes everything that no line beginning with `!` names.
+    static func problems(inDockerIgnore ignored: String, manifest: String) -> [String] {
+        let table = manifest.firstMatch(of: #/\nlet paths = \[([^\]]*)\]/#).map { String($0.1) } ?? ""
+        let folders = table.matches(of: #/: "([^"\/]+)/#).map { String($0.1) } + ["Sources", "Tests"]
+        let kept = ignored.split(separator: "\n").filter { $0.hasPrefix("!") }.map { String($0.dropFirst()) }
+        return Set(folders).subtracting(kept).sorted().map { "\($0) is in the manifest, and not in the image's build" }
+    }
 }

@@ -71,4 +71,51 @@ struct BuildFilesTests {
             #expect(notice.contains(address), "\(address)")
         }
     }
+
+    @Test func `both manifests compile the same Swift client`() throws {
+        let client = try Repository.file("clients/swift/Package.swift").text
+        let root = try Repository.file("Package.swift").text
+        #expect(BuildFiles.problems(inClientManifest: client, rootManifest: root) == [])
+    }
+
+    @Test(arguments: [
+        (#""3.0.0"..<"5.0.0""#, #""3.0.0"..<"4.0.0""#), (#""3.0.0"..<"5.0.0""#, #""4.6.0"..<"5.0.0""#),
+        (#""3.0.0"..<"5.0.0""#, #"exact: "4.5.2""#), ("apple/swift-crypto", "apple/swift-nio"),
+        (#".enableUpcomingFeature("ExistentialAny"),"#, ""), (".swiftLanguageMode(.v6),", ""),
+        (#"name: "ConcordAuth","#, #"name: "ConcordAuth", path: "Code","#),
+        (
+            "targets: [\n        .target(\n            name: \"ConcordAuth\"",
+            "targets: [\n        .target(\n            name: \"Auth\""
+        ),
+        (
+            "dependencies: [.package(",
+            #"dependencies: [.package(url: "https://example.com/a", from: "1.0.0"), .package("#
+        ),
+    ])
+    func `a client's manifest that differs from the root's is reported`(text: String, instead: String) throws {
+        let client = try Repository.file("clients/swift/Package.swift").text
+        let root = try Repository.file("Package.swift").text
+        try #require(client.contains(text))
+        let changed = client.replacing(text, with: instead)
+        #expect(!BuildFiles.problems(inClientManifest: changed, rootManifest: root).isEmpty)
+    }
+
+    @Test func `server, clients and documents have one version`() throws {
+        #expect(try BuildFiles.problems(inVersions: { try Repository.file($0).text }) == [])
+        let other = try BuildFiles.problems(inVersions: { path in
+            let text = try Repository.file(path).text
+            return path == "clients/web/concord.js"
+                ? text.replacing("const version = \"", with: "const version = \"9") : text
+        })
+        #expect(other.count == 1)
+        #expect(BuildFiles.problems(inVersions: { _ in "" }).count > 1)
+    }
+
+    @Test func `the build of the image has every folder of the manifest`() throws {
+        let manifest = try Repository.file("Package.swift").text
+        let ignored = try Repository.file(".dockerignore").text
+        #expect(BuildFiles.problems(inDockerIgnore: ignored, manifest: manifest) == [])
+        let without = ignored.replacing("!clients\n", with: "")
+        #expect(BuildFiles.problems(inDockerIgnore: without, manifest: manifest).count == 1)
+    }
 }

@@ -21,7 +21,7 @@ struct SourceRule: Sendable, CustomStringConvertible {
 extension SourceRule {
     /// Every rule. The next one goes here.
     static let all: [SourceRule] = [
-        .imports, .pureRules, .pointers, .sql, .statusCodes, .environment,
+        .imports, .clientImports, .pureRules, .pointers, .sql, .statusCodes, .environment,
         .provedCredentials, .countedRefusals, .decidedRefusals, .unsafeEscapes, .unsafePointers, .nothingPublic,
         .swiftTestingOnly,
         .testNames, .machinePaths, .registries, .standardOutput,
@@ -79,6 +79,61 @@ extension SourceRule {
             SourceFile(path: "Sources/Postgres/A.swift", text: "import CLibpq\n"),
             SourceFile(path: "Sources/AccountAPI/A.swift", text: "import HTTPServer\n"),
             SourceFile(path: "Tests/DemoTests/A.swift", text: "import Testing\n@testable import concord_demo\n"),
+        ]
+    )
+
+    /// The Swift client builds on Apple's systems and Linux: modules that only some of them have are imported under a
+    /// condition.
+    static let clientImports = SourceRule(
+        name: "the Swift client imports modules of every system, and others where they exist",
+        appliesTo: { $0.path.hasPrefix("clients/swift/Sources/") && $0.path.hasSuffix(".swift") },
+        check: { file in
+            let everywhere: Set<String> = ["Crypto", "Dispatch", "Foundation"]
+            let somewhere: Set<String> = [
+                "AuthenticationServices", "Darwin", "FoundationNetworking", "Glibc", "Musl", "Security", "UIKit",
+            ]
+            return importedModules(of: file).filter { offset, module in
+                !everywhere.contains(module)
+                    && !(somewhere.contains(module)
+                        && conditions(at: offset, in: file).contains { $0.contains("canImport(\(module))") })
+            }
+            .map { file.violation(at: $0.offset, "the Swift client may not import \($0.module) here") }
+        },
+        planted: [
+            SourceFile(path: "clients/swift/Sources/ConcordAuth/A.swift", text: "import Security\n"),
+            SourceFile(path: "clients/swift/Sources/ConcordAuth/A.swift", text: "public import FoundationNetworking\n"),
+            SourceFile(path: "clients/swift/Sources/ConcordAuth/A.swift", text: "import NIOCore\n"),
+            SourceFile(
+                path: "clients/swift/Sources/ConcordAuth/A.swift",
+                text: "#if canImport(NIOCore)\nimport NIOCore\n#endif\n"
+            ),
+            SourceFile(
+                path: "clients/swift/Sources/ConcordAuth/A.swift",
+                text: "#if canImport(UIKit)\n#endif\nimport UIKit\n"
+            ),
+            SourceFile(
+                path: "clients/swift/Sources/ConcordAuth/A.swift",
+                text: "#if canImport(UIKit)\nimport UIKit\n#else\nimport UIKit\n#endif\n"
+            ),
+            SourceFile(
+                path: "clients/swift/Sources/ConcordAuth/A.swift",
+                text: "#if !canImport(Glibc)\nimport Glibc\n#endif\n"
+            ),
+        ],
+        allowed: [
+            SourceFile(
+                path: "clients/swift/Sources/ConcordAuth/A.swift",
+                text: "import Crypto\npublic import Foundation\n// import NIOCore\n"
+            ),
+            SourceFile(
+                path: "clients/swift/Sources/ConcordAuth/A.swift",
+                text: "#if canImport(Glibc)\nimport Glibc\n#elseif canImport(Darwin)\nimport Darwin\n#endif\n"
+            ),
+            SourceFile(
+                path: "clients/swift/Sources/ConcordAuth/A.swift",
+                text: "#if os(iOS) && canImport(UIKit)\n#if DEBUG\nlet a = 1\n#endif\nimport UIKit\n#endif\n"
+            ),
+            SourceFile(path: "clients/swift/Tests/ConcordAuthTests/A.swift", text: "import Testing\n"),
         ]
     )
 
@@ -315,11 +370,18 @@ extension SourceRule {
         "Sources/Postgres/Connection.swift",
         // A PGresult is immutable after libpq has returned it.
         "Sources/Postgres/ResultSet.swift",
+        // A lock around a value, because `Mutex` needs newer systems than the client.
+        "clients/swift/Sources/ConcordAuth/Locked.swift",
+        // Dispatch sources may be used from any thread.
+        "clients/swift/Sources/ConcordAuth/Providers/LoopbackReceiver.swift",
     ]
 
     static let unsafeEscapes = SourceRule(
         name: "no code bypasses the compiler's checks",
-        appliesTo: { $0.target != nil && !filesWithUnsafeEscapes.contains($0.path) },
+        appliesTo: {
+            ($0.target != nil || $0.path.hasPrefix("clients/swift/Sources/"))
+                && !filesWithUnsafeEscapes.contains($0.path)
+        },
         check: { file in
             occurrences(
                 of: ["try!", "as!", "@unchecked Sendable", "nonisolated(unsafe)", "unsafeBitCast(", "Task.detached"],
@@ -328,6 +390,7 @@ extension SourceRule {
         },
         planted: [
             SourceFile(path: "Sources/JSON/A.swift", text: "let a = try! f()\n"),
+            SourceFile(path: "clients/swift/Sources/ConcordAuth/A.swift", text: "let a = try! f()\n"),
             SourceFile(path: "Sources/JSON/A.swift", text: "let a = b as! C\n"),
             SourceFile(path: "Sources/Postgres/Reactor.swift", text: "final class R: @unchecked Sendable {}\n"),
             SourceFile(path: "Sources/Postgres/Reactor.swift", text: "nonisolated(unsafe) var x = 1\n"),
@@ -417,7 +480,7 @@ extension SourceRule {
 
     static let swiftTestingOnly = SourceRule(
         name: "tests use Swift Testing, and none is disabled",
-        appliesTo: { $0.path.hasPrefix("Tests/") && $0.path.hasSuffix(".swift") },
+        appliesTo: { isInTests($0.path) && $0.path.hasSuffix(".swift") },
         check: { file in
             let imported = importedModules(of: file).filter { $0.module == "XCTest" }
                 .map { file.violation(at: $0.offset, "XCTest: use Swift Testing") }
@@ -429,6 +492,7 @@ extension SourceRule {
         },
         planted: [
             SourceFile(path: "Tests/JSONTests/A.swift", text: "import XCTest\n"),
+            SourceFile(path: "clients/swift/Tests/ConcordAuthTests/A.swift", text: "import XCTest\n"),
             SourceFile(path: "Tests/JSONTests/A.swift", text: "@Test(.disabled(\"later\")) func f() {}\n"),
             SourceFile(path: "Tests/JSONTests/A.swift", text: "@Test(.enabled(if: false)) func f() {}\n"),
             SourceFile(
@@ -454,7 +518,7 @@ extension SourceRule {
     static let testNames = SourceRule(
         name: "the name of a test has no character that XML escapes",
         appliesTo: {
-            $0.path.hasPrefix("Tests/") && $0.path.hasSuffix(".swift") && !$0.path.hasPrefix("Tests/RepositoryTests/")
+            isInTests($0.path) && $0.path.hasSuffix(".swift") && !$0.path.hasPrefix("Tests/RepositoryTests/")
         },
         check: { file in
             file.text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().compactMap { index, line in
@@ -465,6 +529,7 @@ extension SourceRule {
         planted: [
             SourceFile(path: "Tests/JSONTests/A.swift", text: "@Test func `says \"no\"`() {}\n"),
             SourceFile(path: "Tests/JSONTests/A.swift", text: "    func `a < b`() {}\n"),
+            SourceFile(path: "clients/swift/Tests/ConcordAuthTests/A.swift", text: "@Test func `a & b`() {}\n"),
         ],
         allowed: [
             SourceFile(path: "Tests/JSONTests/A.swift", text: "@Test func `it's named`() { print(\"a < b\") }\n")
@@ -542,6 +607,28 @@ private func importedModules(of file: SourceFile) -> [(offset: Int, module: Stri
         guard let name = words.first(where: { !kinds.contains($0) }) else { return nil }
         return (offset, String(name.prefix { $0 != "." }))
     }
+}
+
+/// Returns true if a path is below a folder of tests, which `make test` runs.
+private func isInTests(_ path: String) -> Bool {
+    path.hasPrefix("Tests/") || path.hasPrefix("clients/swift/Tests/")
+}
+
+/// Returns the conditions of compilation around an offset, the outer ones first. `#else` has an empty condition, as have
+/// negated ones.
+private func conditions(at offset: Int, in file: SourceFile) -> [String] {
+    var conditions: [String] = []
+    for line in SwiftScanner(file.text).code[..<offset].split(separator: UInt8(ascii: "\n")) {
+        let words = String(decoding: line, as: UTF8.self).split(separator: " ").map(String.init)
+        let condition = words.dropFirst().filter { !$0.hasPrefix("!") }.joined(separator: " ")
+        switch words.first {
+        case "#if": conditions.append(condition)
+        case "#elseif", "#else": conditions = conditions.dropLast() + [condition]
+        case "#endif": conditions = conditions.dropLast()
+        default: break
+        }
+    }
+    return conditions
 }
 
 /// Returns the offsets of tests with a condition. The allowed ones are for tests that need root or a private PostgreSQL.
