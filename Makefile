@@ -30,11 +30,11 @@ fuzz: build ## Send broken requests to every route of two servers (ARGS='--secon
 	@CONCORD=.build/release/concord scripts/fuzz $(ARGS)
 
 format: ## Format the sources in place
-	swift format --in-place --recursive --parallel Sources Tests Benchmarks Package.swift
+	swift format --in-place --recursive --parallel Sources Tests Benchmarks clients examples Package.swift
 
 lint: ## Check formatting, language and architecture
 	scripts/lint-prose
-	swift format lint --strict --recursive --parallel Sources Tests Benchmarks Package.swift
+	swift format lint --strict --recursive --parallel Sources Tests Benchmarks clients examples Package.swift
 	swift test --disable-xctest --filter '^RepositoryTests\.'
 
 golden: ## Regenerate the golden files; review them as a diff

@@ -39,7 +39,7 @@ extension Auth {
         }
     }
 
-    /// Tells listeners about a state that was read or written, unless a newer one was published.
+    /// Notifies listeners of a state that was read or written, unless a newer one was published.
     ///
     /// - Returns: The signed-in user.
     @discardableResult

@@ -1,7 +1,7 @@
 import Foundation
 
 extension Auth {
-    /// Throws if an answer of status 200 signs nobody in: a second factor is needed, a conflict was opened, or the
+    /// Throws if an answer of status 200 signs no user in: a second factor is needed, a conflict was opened, or the
     /// server asks first. A conflict is stored before its error is thrown.
     func check(_ answer: SignInAnswer, for purpose: SignInPurpose) throws(AuthError) {
         if let pending = answer.mfaPendingCredential {

@@ -4,9 +4,9 @@ import Foundation
 enum SignInPurpose: Sendable {
     /// A new session, of any account.
     case signIn(provider: String)
-    /// The user's session goes on with another method.
+    /// The user's session continues with another method.
     case link(User, provider: String)
-    /// The user's session goes on with a newer sign-in.
+    /// The user's session continues with a newer sign-in.
     case reauthenticate(User, provider: String)
 
     var provider: String {
@@ -120,7 +120,7 @@ extension Auth {
         }
         guard isStored else { throw .signedOut }
         tokens.noteArrival(of: Secret(fresh.idToken))
-        // Another sign-in may have replaced this one already. The caller gets the user of its own all the same.
+        // Another sign-in may have replaced this one already. The caller gets the user that it signed in all the same.
         let current = publish(state)
         if let user = purpose.user { return user }
         return current.flatMap { $0.sessionID == new.id ? $0 : nil } ?? User(new, auth: self)

@@ -57,7 +57,7 @@ extension Auth {
         )
     }
 
-    /// Takes an account from the person who made it with someone else's address: the reader of the mailbox says that
+    /// Takes an account from the person who made it with another person's address: the reader of the mailbox says that
     /// the account is not theirs. Every session of the account ends.
     ///
     /// - Parameter code: The code of a mail that verifies an address.

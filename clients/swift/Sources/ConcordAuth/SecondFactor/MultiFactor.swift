@@ -11,7 +11,7 @@ public struct MultiFactor: Sendable {
         return MultiFactorSession(kind: .enrollment(user))
     }
 
-    /// Enrolls a factor. The session goes on with both factors shown.
+    /// Enrolls a factor. The session continues with both factors shown.
     ///
     /// - Throws: ``AuthErrorCode/invalidVerificationCode``, ``AuthErrorCode/sessionExpired``,
     ///   ``AuthErrorCode/unverifiedEmail``, ``AuthErrorCode/secondFactorAlreadyEnrolled``,

@@ -49,7 +49,7 @@ final class TokenRefresher: Sendable {
         return try await flight.value()
     }
 
-    /// Notes the moment at which a token arrived, by a clock that nobody sets.
+    /// Notes the moment at which a token arrived, by a clock that no user sets.
     func noteArrival(of idToken: Secret) {
         let uptime = Uptime.now()
         arrival.with { $0 = Arrival(idToken: idToken, uptime: uptime) }
