@@ -1,0 +1,46 @@
+import ConcordAuth
+import Foundation
+
+struct Conflicts {
+    let auth: Auth
+
+    enum Outcome {
+        case signedIn(User)
+        case conflict(AuthConflict)
+    }
+
+    func signIn(gitHubToken token: String) async throws(AuthError) -> Outcome {
+        do throws(AuthError) {
+            return .signedIn(try await auth.signIn(with: GitHubAuthProvider.credential(withToken: token)).user)
+        } catch {
+            guard let conflict = error.conflict else { throw error }
+            return .conflict(conflict)
+        }
+    }
+
+    func atLaunch() throws(AuthError) -> AuthConflict? {
+        try auth.pendingConflicts().first
+    }
+
+    func settle(_ conflict: AuthConflict, password: String) async throws(AuthError) -> User {
+        let known = EmailAuthProvider.credential(withEmail: conflict.email ?? "", password: password)
+        return try await conflict.settle(with: known, in: auth).user
+    }
+
+    func isSignedIn(to conflict: AuthConflict) -> Bool {
+        conflict.email != nil && auth.currentUser?.email == conflict.email
+    }
+
+    func link(_ conflict: AuthConflict) async throws(AuthError) -> User? {
+        guard let user = auth.currentUser else { return nil }
+        return try await conflict.link(to: user).user
+    }
+
+    func requestMail(for conflict: AuthConflict) async throws(AuthError) {
+        try await conflict.startProof(in: auth)
+    }
+
+    func prove(_ conflict: AuthConflict, code: String) async throws(AuthError) -> ConflictProof {
+        try await conflict.prove(code: code, in: auth)
+    }
+}
