@@ -1,9 +1,9 @@
 """The code of the guides for app developers.
 
-The snippets for Python and those that only use `fetch` or `URLSession` run against a server. No registry that the tests
-reach has the SDKs for apps, so `sdks/` has their part that the guides use: for the web a module that runs against the
-server, for iOS and Android declarations to check the code against. `FIREBASE_SDK` may name a `node_modules` folder with
-the SDK for the web, which the tests then use instead.
+The snippets for Python and those that use `fetch` or `concord.js` run against a server. `test_clients.py` compiles
+those for the Swift client. No registry that the tests reach has the SDKs for apps, so `sdks/` has their part that the
+guides use: for the web a module that runs against the server, for iOS and Android declarations to check the code
+against. `FIREBASE_SDK` may name a `node_modules` folder with the SDK for the web, which the tests then use instead.
 """
 
 import json
@@ -60,7 +60,9 @@ def run(command, folder, environment=None, **options):
 # Web
 
 #: The names that the snippets export. Each is called by a test below.
-EXPORTED = {"auth", "call", "signInOrLink", "keep", "kept", "openConflict", "takeSessionAlong"}
+EXPORTED = {
+    "auth", "concord", "call", "signInOrLink", "signInOrProve", "keep", "kept", "openConflict", "takeSessionAlong",
+}
 
 
 @pytest.fixture
@@ -75,6 +77,8 @@ def web(server, tmp_path):
         for name in names.values():
             shutil.copy(SDKS / name, firebase)
     (tmp_path / "node_modules").symlink_to(modules)
+    shutil.copy(REPOSITORY / "clients" / "web" / "concord.js", tmp_path)
+    (tmp_path / "package.json").write_text(json.dumps({"type": "module"}))
     exports = set()
     for code in blocks("js", [*GUIDES, MOVING]):
         names = re.findall(r"^export (?:async )?(?:function|const) (\w+)", code, re.MULTILINE)
@@ -116,6 +120,32 @@ const { user } = await signInOrLink(signIn, (address) => {
 const again = await signInOrLink(signIn, () => { throw new Error('no conflict is left') })
 console.log(JSON.stringify({ asked, providers: providers(user), again: again.user.uid === user.uid }))
 """) == {"asked": email, "providers": ["github.com", "password"], "again": True}
+
+
+@pytest.mark.parametrize("agrees", [True, False])
+def test_the_web_client_settles_a_conflict_by_a_code(web, server, agrees):
+    person = server.sign_up(email := address())
+    found = web(f"""
+globalThis.localStorage = {{ getItem: () => null, setItem() {{}}, removeItem() {{}} }}
+const {{ concord }} = await import('./concord.mjs')
+const {{ signInOrProve }} = await import('./signInOrProve.mjs')
+const postBody = new URLSearchParams({{
+  providerId: 'github.com', id_token: JSON.stringify({{ sub: '{email}', email: '{email}' }}),
+}}).toString()
+const signIn = () => concord.signIn('v1/accounts:signInWithIdp', {{ requestUri: 'http://localhost', postBody }})
+const askForCode = async () => {{
+  const answer = await fetch('{server.base}/emulator/v1/projects/{PROJECT}/conflictProofs')
+  return (await answer.json()).conflictProofs.findLast(({{ email }}) => email === '{email}').code
+}}
+let suspended
+const confirm = async (methods) => {{
+  suspended = methods.map(({{ method }}) => method)
+  return {json.dumps(agrees)}
+}}
+await signInOrProve(concord, signIn, askForCode, confirm)
+console.log(JSON.stringify({{ uid: concord.uid ?? null, suspended }}))
+""")
+    assert found == {"uid": person["localId"] if agrees else None, "suspended": ["password"]}
 
 
 def test_a_credential_survives_a_redirect_and_is_used_once(web):
@@ -217,32 +247,13 @@ def test_fetch_is_allowed_from_every_origin(server):
 
 def test_the_code_for_ios_compiles(tmp_path):
     run(["swiftc", "-emit-module", "-module-name", "FirebaseAuth", SDKS / "FirebaseAuth.swift"], tmp_path)
-    code = [block for block in blocks("swift") if "import FirebaseAuth" in block]
-    assert len(code) == len(blocks("swift")) - 1 == 2
+    code = [block for block in blocks("swift") if "import ConcordAuth" not in block]
+    assert len(code) == 2
     for number, text in enumerate(code):
         file = tmp_path / f"{number}.swift"
         file.write_text(text)
         for version in ("5", "6"):
             run(["swiftc", "-typecheck", "-warnings-as-errors", "-swift-version", version, "-I", ".", file], tmp_path)
-
-
-def test_url_session_signs_in(server, tmp_path):
-    person = server.sign_up(email := address())
-    code = at(server, block("swift", "URLSession"))
-    (tmp_path / "main.swift").write_text(f"""
-#if canImport(FoundationNetworking)
-import FoundationNetworking
-#endif
-{code}
-print(try await signIn(email: "{email}", password: "{PASSWORD}").localId)
-do {{
-    _ = try await signIn(email: "{email}", password: "wrong")
-}} catch let failure as SignInFailure {{
-    print(String(decoding: failure.answer, as: UTF8.self).contains("INVALID_PASSWORD"))
-}}
-""")
-    run(["swiftc", "-swift-version", "6", "-o", "sign-in", "main.swift"], tmp_path)
-    assert run([tmp_path / "sign-in"], tmp_path).split() == [person["localId"], "true"]
 
 
 # Android

@@ -1,0 +1,69 @@
+"""The documents and archives of the clients: code in documents compiles, the archives have the files that apps need."""
+
+import os
+import pathlib
+import subprocess
+import tarfile
+
+import pytest
+
+from conftest import REPOSITORY, fenced
+
+CLIENT = REPOSITORY / "clients" / "swift"
+CATALOG = CLIENT / "Sources" / "ConcordAuth" / "ConcordAuth.docc"
+GUIDES = REPOSITORY / "docs" / "guides"
+#: Documents whose Swift code imports ConcordAuth. The blocks of a document are one file.
+DOCUMENTS = [
+    CLIENT / "README.md", CATALOG / "GettingStarted.md", GUIDES / "sdks.md",
+    GUIDES / "account-exists-with-different-credential.md",
+]
+
+
+def compile_with_client(file, *options):
+    """Compiles a file against the debug build of the client."""
+    modules = pathlib.Path(os.environ["CONCORD"]).parent / "Modules"
+    result = subprocess.run(
+        ["swiftc", "-typecheck", "-warnings-as-errors", "-swift-version", "6", "-I", modules, *options, file],
+        capture_output=True, text=True, timeout=300,
+    )
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_the_code_of_a_document_for_the_swift_client_compiles(document, tmp_path):
+    blocks = [code for language, code in fenced(document.read_text()) if language == "swift"]
+    code = "\n".join(block for block in blocks if ".package(" not in block and "import FirebaseAuth" not in block)
+    assert "import ConcordAuth" in code
+    file = tmp_path / "Code.swift"
+    file.write_text(code)
+    compile_with_client(file)
+
+
+@pytest.mark.parametrize("file", sorted(CATALOG.rglob("*.swift")), ids=lambda path: path.name)
+def test_the_code_of_a_step_of_the_tutorial_compiles(file):
+    compile_with_client(file)
+
+
+def test_every_step_of_the_tutorial_has_code_that_a_step_shows():
+    tutorials = "".join(path.read_text() for path in CATALOG.rglob("*.tutorial"))
+    unused = [path.name for path in CATALOG.rglob("*.swift") if f'"{path.name}"' not in tutorials]
+    assert unused == [] and "Conflicts-1.swift" in tutorials
+
+
+def test_the_archives_have_what_apps_need_and_are_equal_in_two_runs(tmp_path):
+    contents = []
+    for name in ("first", "second"):
+        command = [REPOSITORY / "scripts" / "package-clients", tmp_path / name]
+        subprocess.run(command, check=True, env=os.environ | {"SOURCE_DATE_EPOCH": "1790000000"}, timeout=60)
+        contents.append({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()})
+    assert contents[0] == contents[1] and len(contents[0]) == 2
+    files = set()
+    for path in (tmp_path / "first").iterdir():
+        with tarfile.open(path) as archive:
+            files |= {member.name.split("-")[1] + "/" + member.name.partition("/")[2] for member in archive}
+            assert all(member.uid == 0 and member.mode & 0o022 == 0 for member in archive)
+    assert {
+        "swift/ConcordAuth/Package.swift", "swift/ConcordAuth/Sources/ConcordAuth/Auth/Auth.swift", "swift/LICENSE",
+        "swift/vectors.json", "web/concord.js", "web/concord.d.ts", "web/README.md", "web/NOTICE",
+    } <= files
+    assert not any(".build" in file or "test" in file.lower() for file in files if file.startswith("web/"))
