@@ -1,17 +1,25 @@
-"""The documents and archives of the clients: code in documents compiles, the archives have the files that apps need."""
+"""The documents and archives of the clients.
+
+Code in documents compiles or is in an example, the terminal session of the Swift app is what it prints, and the archives
+have the files that apps need.
+"""
 
 import os
 import pathlib
+import re
+import shlex
 import subprocess
 import tarfile
 
 import pytest
 
-from conftest import REPOSITORY, fenced
+from conftest import PROJECT, REPOSITORY, fenced
+from test_transcripts import fresh, steps  # noqa: F401
 
 CLIENT = REPOSITORY / "clients" / "swift"
 CATALOG = CLIENT / "Sources" / "ConcordAuth" / "ConcordAuth.docc"
 GUIDES = REPOSITORY / "docs" / "guides"
+START = REPOSITORY / "docs" / "start"
 #: Documents whose Swift code imports ConcordAuth. The blocks of a document are one file.
 DOCUMENTS = [
     CLIENT / "README.md", CATALOG / "GettingStarted.md", GUIDES / "sdks.md",
@@ -48,6 +56,40 @@ def test_every_step_of_the_tutorial_has_code_that_a_step_shows():
     tutorials = "".join(path.read_text() for path in CATALOG.rglob("*.tutorial"))
     unused = [path.name for path in CATALOG.rglob("*.swift") if f'"{path.name}"' not in tutorials]
     assert unused == [] and "Conflicts-1.swift" in tutorials
+
+
+@pytest.mark.parametrize(("page", "example"), [("swift-app.md", "swift"), ("web-app.md", "web")])
+def test_the_code_that_a_tutorial_shows_is_in_the_example(page, example):
+    files = [path.read_text() for path in (REPOSITORY / "examples" / example).rglob("*") if path.is_file()]
+    blocks = [code for language, code in fenced((START / page).read_text()) if language]
+    assert len(blocks) >= 4
+    assert [code for code in blocks if not any(code in file for file in files)] == []
+
+
+#: A line of the session that asks. The rest of the line is the answer; `^C` stands for the end of the program.
+QUESTION = re.compile(r"(.*(?:Password|decline|yes or no|Code of the mail): )(.*)")
+
+
+def test_the_swift_app_prints_what_the_tutorial_shows(fresh, tmp_path):  # noqa: F811
+    server, _ = fresh
+    program = pathlib.Path(server.binary).with_name("concord-example")
+    options = ["--server", server.base, "--project", PROJECT, "--store", tmp_path / "store.json"]
+    session = [step for step in steps((START / "swift-app.md").read_text()) if step[0].startswith("concord-example ")]
+    assert len(session) >= 6
+    for command, shown in session:
+        answers, expected = "", ""
+        for line in shown.splitlines():
+            asked = QUESTION.fullmatch(line)
+            expected += asked[1] if asked else f"{line}\n"
+            if asked and asked[2] == "^C":
+                expected += "\n"
+            elif asked:
+                answers += f"{asked[2]}\n"
+        result = subprocess.run(
+            [program, *options, *shlex.split(command)[1:]], input=answers, capture_output=True, text=True, timeout=60
+        )
+        assert result.stdout == expected, (command, result.stderr)
+        assert result.returncode == (1 if "^C" in shown else 0), (command, result.stderr)
 
 
 def test_the_archives_have_what_apps_need_and_are_equal_in_two_runs(tmp_path):
