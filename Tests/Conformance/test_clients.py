@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 import subprocess
 import tarfile
 
@@ -27,13 +28,11 @@ DOCUMENTS = [
 ]
 
 
-def compile_with_client(file, *options):
-    """Compiles a file against the debug build of the client."""
+def compile_with_build(*arguments):
+    """Runs the compiler with the modules of the debug build, among them the client's, and returns what it prints."""
     modules = pathlib.Path(os.environ["CONCORD"]).parent / "Modules"
-    result = subprocess.run(
-        ["swiftc", "-typecheck", "-warnings-as-errors", "-swift-version", "6", "-I", modules, *options, file],
-        capture_output=True, text=True, timeout=300,
-    )
+    command = ["swiftc", "-warnings-as-errors", "-swift-version", "6", "-I", modules, *arguments]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert result.returncode == 0, result.stderr
 
 
@@ -44,18 +43,40 @@ def test_the_code_of_a_document_for_the_swift_client_compiles(document, tmp_path
     assert "import ConcordAuth" in code
     file = tmp_path / "Code.swift"
     file.write_text(code)
-    compile_with_client(file)
+    compile_with_build("-typecheck", file)
 
 
 @pytest.mark.parametrize("file", sorted(CATALOG.rglob("*.swift")), ids=lambda path: path.name)
 def test_the_code_of_a_step_of_the_tutorial_compiles(file):
-    compile_with_client(file)
+    compile_with_build("-typecheck", file)
 
 
 def test_every_step_of_the_tutorial_has_code_that_a_step_shows():
     tutorials = "".join(path.read_text() for path in CATALOG.rglob("*.tutorial"))
     unused = [path.name for path in CATALOG.rglob("*.swift") if f'"{path.name}"' not in tutorials]
     assert unused == [] and "Conflicts-1.swift" in tutorials
+
+
+def test_the_documentation_of_the_swift_client_builds(tmp_path):
+    """The only warnings are links to types that exist on Apple's systems alone."""
+    sources = [path for path in CLIENT.glob("Sources/**/*.swift") if CATALOG not in path.parents]
+    features = re.findall(r'enableUpcomingFeature\("(\w+)"\)', (CLIENT / "Package.swift").read_text())
+    compile_with_build(
+        "-emit-module", "-emit-module-path", tmp_path / "ConcordAuth.swiftmodule", "-module-name", "ConcordAuth",
+        "-emit-symbol-graph", "-emit-symbol-graph-dir", tmp_path, "-parse-as-library",
+        *(option for feature in features for option in ("-enable-upcoming-feature", feature)), *sources,
+    )
+    docc = pathlib.Path(shutil.which("swiftc")).resolve().with_name("docc")
+    result = subprocess.run(
+        [docc, "convert", CATALOG, "--additional-symbol-graph-dir", tmp_path, "--output-dir", tmp_path / "out",
+         "--fallback-display-name", "ConcordAuth", "--fallback-bundle-identifier", "ConcordAuth"],
+        capture_output=True, text=True, timeout=300,
+    )
+    warnings = re.findall(r"^(?:warning|error): .*$", result.stdout + result.stderr, re.MULTILINE)
+    missing = re.compile(r"'(?:AppleAppPushes|AppleWebAuthentication|KeychainSessionStore)' doesn't exist")
+    assert [line for line in warnings if not missing.search(line)] == []
+    assert result.returncode == 0 and len(warnings) == 3
+    assert (tmp_path / "out" / "data" / "tutorials" / "concordauth" / "settleaconflict.json").exists()
 
 
 @pytest.mark.parametrize(("page", "example"), [("swift-app.md", "swift"), ("web-app.md", "web")])

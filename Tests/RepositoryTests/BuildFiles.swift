@@ -74,7 +74,9 @@ enum BuildFiles {
         for word in ["--filter", "--skip ", "|| true", "|| :"] where testScript.contains(word) {
             problems.append("make test skips checks: \(word)")
         }
-        for word in ["swift format lint --strict", "tsc --noEmit", "swift test", "--xunit-output", "scripts/check-promises"]
+        for word in [
+            "swift format lint --strict", "tsc --noEmit", "swift test", "--xunit-output", "scripts/check-promises",
+        ]
         where !testScript.contains(word) {
             problems.append("make test does not run \(word)")
         }
