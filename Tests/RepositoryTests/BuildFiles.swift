@@ -143,6 +143,7 @@ enum BuildFiles {
             ("clients/web/concord.js", #/export const version = "([^"]+)"/#),
             ("Sources/AccountAPI/OpenAPI/openapi.json", #/"version": "([^"]+)",\n +"api": 1/#),
             ("README.md", #/Concord ([^ ]+) is ready for development/#),
+            ("clients/swift/README.md", #/concord-swift-([0-9.]+)\/ConcordAuth/#),
         ]
     }
 
