@@ -9,75 +9,59 @@ password|Password|密碼|รหัสผ่าน
 emailLink|Email link|電子郵件連結|ลิงก์ทางอีเมล
 phone|Phone number|電話號碼|หมายเลขโทรศัพท์
 newPassword|New password|新密碼|รหัสผ่านใหม่
-oldPassword|Old password|舊密碼|รหัสผ่านเดิม
 code|8-digit code|8 位數驗證碼|รหัสยืนยัน 8 หลัก
 shortCode|6-digit code|6 位數驗證碼|รหัสยืนยัน 6 หลัก
 next|Continue|繼續|ดำเนินการต่อ
-or|or|或|หรือ
 cancel|Cancel|取消|ยกเลิก
-with|Continue with {name}|使用 {name} 繼續|ดำเนินการต่อด้วย {name}
+with|Continue with {name}|使用{name}繼續|ดำเนินการต่อด้วย{name}
 create|Create an account|建立帳戶|สร้างบัญชี
 mail|Email me how to sign in|將登入方式寄給我|ส่งวิธีลงชื่อเข้าใช้ให้ฉันทางอีเมล
 other|Use another address|使用其他電子郵件地址|ใช้ที่อยู่อีเมลอื่น
 others|Sign in another way|使用其他方式登入|ลงชื่อเข้าใช้ด้วยวิธีอื่น
-choose|Choose how to sign in|選擇登入方式|เลือกวิธีลงชื่อเข้าใช้
-sent|We sent an email to {email}. Enter the code from the email here.|我們已寄出郵件到 {email}。請在此輸入郵件中的驗證碼。|เราส่งอีเมลไปที่ {email} แล้ว กรอกรหัสยืนยันจากอีเมลที่นี่
-link|We sent an email to {email}. Open its link to continue.|我們已寄出郵件到 {email}。請開啟郵件中的連結以繼續。|เราส่งอีเมลไปที่ {email} แล้ว เปิดลิงก์ในอีเมลเพื่อดำเนินการต่อ
-again|Send another email|重新寄送郵件|ส่งอีเมลอีกครั้ง
-stops|These methods stop working, because they may belong to someone else: {names}. If they are yours, you can restore them afterwards.|以下登入方式將會停用，因為可能屬於其他人：{names}。如果是您的，您可以在之後復原。|วิธีต่อไปนี้จะใช้ไม่ได้ เพราะอาจเป็นของผู้อื่น: {names} หากเป็นของคุณ คุณกู้คืนได้ภายหลัง
-setPassword|Set a password|設定密碼|ตั้งรหัสผ่าน
+sent|We sent an email to {email}. Enter its code here.|我們已寄出郵件到{email}。請在此輸入驗證碼。|เราส่งอีเมลไปที่{email}แล้ว กรอกรหัสยืนยันที่นี่
+link|We sent an email to {email}. Open its link.|我們已寄出郵件到{email}。請開啟連結。|เราส่งอีเมลไปที่{email}แล้ว เปิดลิงก์ในอีเมล
+stops|These methods stop working, because they may belong to someone else: {names}. You can restore them afterwards.|以下登入方式將會停用，因為可能屬於其他人：{names}。您可以在之後復原。|วิธีต่อไปนี้จะใช้ไม่ได้ เพราะอาจเป็นของผู้อื่น: {names} คุณกู้คืนได้ภายหลัง
 factor|Enter the code from your authenticator app.|請輸入驗證器應用程式中的驗證碼。|กรอกรหัสยืนยันจากแอปยืนยันตัวตนของคุณ
 done|You are signed in|您已登入|คุณลงชื่อเข้าใช้แล้ว
-retry|Try again|再試一次|ลองอีกครั้ง
 signOut|Sign out|登出|ออกจากระบบ
 first|Is this your first visit?|這是您第一次使用嗎？|คุณมาที่นี่ครั้งแรกใช่ไหม
-firstText|No account is connected to this {name} sign-in yet.|這個 {name} 帳戶尚未連結到任何帳戶。|บัญชี {name} นี้ยังไม่ได้เชื่อมโยงกับบัญชีใด
 have|I already have an account|我已經有帳戶|ฉันมีบัญชีอยู่แล้ว
-waiting|Sign in to the account that you already have. {name} is connected to it afterwards.|請登入您已有的帳戶。登入後，{name} 會連結到該帳戶。|ลงชื่อเข้าใช้บัญชีที่คุณมีอยู่แล้ว จากนั้น {name} จะเชื่อมโยงกับบัญชีนั้น
-unlinked|{name} could not be connected. Your account did not change.|無法連結 {name}。您的帳戶沒有變更。|เชื่อมโยง {name} ไม่ได้ บัญชีของคุณไม่เปลี่ยนแปลง
+waiting|{name} is connected afterwards.|登入後會連結{name}。|จากนั้นจะเชื่อมโยงกับ{name}
+unlinked|{name} could not be connected.|無法連結{name}。|เชื่อมโยง{name}ไม่ได้
 yours|Is this account yours?|這個帳戶是您的嗎？|บัญชีนี้เป็นของคุณใช่ไหม
-exists|An account already exists, but {name} is not connected to it yet. Verify that the account is yours to connect it.|已經有一個帳戶，但尚未連結 {name}。請驗證那個帳戶是您的，以進行連結。|มีบัญชีอยู่แล้ว แต่ยังไม่ได้เชื่อมโยงกับ {name} โปรดยืนยันว่าบัญชีนั้นเป็นของคุณเพื่อเชื่อมโยง
+exists|{name} is not connected to this account yet. Verify that the account is yours to connect it.|這個帳戶尚未連結{name}。請驗證帳戶是您的，以進行連結。|บัญชีนี้ยังไม่ได้เชื่อมโยงกับ{name} โปรดยืนยันว่าบัญชีเป็นของคุณเพื่อเชื่อมโยง
 mailCode|Email me a code|將驗證碼寄給我|ส่งรหัสยืนยันให้ฉันทางอีเมล
-before|Sign in the way I did before|用先前的方式登入|ลงชื่อเข้าใช้ด้วยวิธีเดิม
 decline|This was not me|這不是我|นี่ไม่ใช่ฉัน
 check|Check your email|請查看您的電子郵件|โปรดตรวจสอบอีเมลของคุณ
-connect|Connect {name}|連結 {name}|เชื่อมโยง {name}
-proven|You verified that the account is yours. Connect {name} now to sign in with it.|您已驗證這個帳戶是您的。現在連結 {name}，就能用它登入。|คุณยืนยันแล้วว่าบัญชีนี้เป็นของคุณ เชื่อมโยง {name} ตอนนี้เพื่อใช้ลงชื่อเข้าใช้
-replaces|This {name} account replaces the one that is connected now.|這個 {name} 帳戶會取代目前連結的帳戶。|บัญชี {name} นี้จะแทนที่บัญชีที่เชื่อมโยงอยู่
-resolved|{name} is connected|已連結 {name}|เชื่อมโยง {name} แล้ว
+connect|Connect {name}|連結{name}|เชื่อมโยง{name}
+proven|You verified that the account is yours.|您已驗證這個帳戶是您的。|คุณยืนยันแล้วว่าบัญชีนี้เป็นของคุณ
+replaces|This {name} account replaces the one that is connected now.|這會取代目前連結的{name}帳戶。|บัญชี{name}นี้จะแทนที่บัญชีที่เชื่อมโยงอยู่
+resolved|{name} is connected|已連結{name}|เชื่อมโยง{name}แล้ว
 declined|Nothing was connected|沒有連結任何項目|ไม่มีการเชื่อมโยงใดๆ
 account|Your account|您的帳戶|บัญชีของคุณ
-see|Sign in to see your account|登入以查看您的帳戶|ลงชื่อเข้าใช้เพื่อดูบัญชีของคุณ
 methods|How you sign in|您的登入方式|วิธีลงชื่อเข้าใช้
-works|works|可使用|ใช้งานได้
 off|does not work|無法使用|ใช้ไม่ได้
 remove|Remove {name}|移除{name}|นำ{name}ออก
-lose|You will no longer be able to sign in with {name}.|您將不能再使用{name}登入。|คุณจะลงชื่อเข้าใช้ด้วย{name}ไม่ได้อีก
 suspended|Suspended|已停用|ถูกระงับ
-onlyYours|These do not work now. Restore a method only if you set it up yourself.|這些方式目前無法使用。只有您自己設定的方式才應該復原。|วิธีเหล่านี้ใช้ไม่ได้ในขณะนี้ กู้คืนเฉพาะวิธีที่คุณตั้งค่าเอง
 restore|Restore {name}|復原{name}|กู้คืน{name}
 sessions|Where you are signed in|您登入的裝置|อุปกรณ์ที่ลงชื่อเข้าใช้อยู่
-unknown|Unknown device|不明的裝置|อุปกรณ์ที่ไม่รู้จัก
 here|this device|這個裝置|อุปกรณ์นี้
 last|Last active {time}|最近使用 {time}|ใช้งานล่าสุด {time}
 endOthers|Sign out all other devices|登出所有其他裝置|ออกจากระบบบนอุปกรณ์อื่นทั้งหมด
 more|More settings|更多設定|การตั้งค่าเพิ่มเติม
 delete|Delete my account|刪除我的帳戶|ลบบัญชีของฉัน
-forGood|This cannot be undone. You lose all sign-in methods of this account.|刪除後無法復原。您會失去這個帳戶的所有登入方式。|การลบนี้เลิกทำไม่ได้ คุณจะสูญเสียวิธีลงชื่อเข้าใช้ทั้งหมดของบัญชีนี้
+forGood|This cannot be undone.|刪除後無法復原。|การลบนี้เลิกทำไม่ได้
 confirm|Confirm that it is you|確認是您本人|ยืนยันว่าเป็นคุณ
-no-email|Enter your email address, such as name@example.com.|請輸入您的電子郵件地址，例如 name@example.com。|โปรดกรอกที่อยู่อีเมลของคุณ เช่น name@example.com
-no-password|Enter your password.|請輸入您的密碼。|โปรดกรอกรหัสผ่านของคุณ
-no-code|Enter all digits of the code.|請輸入驗證碼的所有數字。|โปรดกรอกรหัสยืนยันให้ครบ
+missing|Check this field.|請檢查這個欄位。|โปรดตรวจสอบช่องนี้
 credentials|The address or the password is wrong. Try again.|地址或密碼不正確。請再試一次。|ที่อยู่อีเมลหรือรหัสผ่านไม่ถูกต้อง โปรดลองอีกครั้ง
 wrong|The code is wrong or too old. Use the newest one.|驗證碼不正確或已過期。請使用最新的驗證碼。|รหัสยืนยันไม่ถูกต้องหรือเก่าเกินไป โปรดใช้รหัสล่าสุด
-weak|This password does not meet the requirements. Choose another one.|這個密碼不符合要求。請選擇其他密碼。|รหัสผ่านนี้ไม่เป็นไปตามข้อกำหนด โปรดตั้งรหัสผ่านอื่น
-taken|This belongs to another account. Sign in to that account.|這屬於另一個帳戶。請登入那個帳戶。|สิ่งนี้เป็นของบัญชีอื่น โปรดลงชื่อเข้าใช้บัญชีนั้น
-many|Too many attempts. Wait a while and try again.|嘗試次數太多。請稍候再試。|มีการลองหลายครั้งเกินไป โปรดรอสักครู่แล้วลองอีกครั้ง
-offline|The service does not answer. Try again soon.|服務沒有回應。請稍後再試。|บริการไม่ตอบสนอง โปรดลองอีกครั้งในไม่ช้า
+weak|This password does not meet the requirements.|這個密碼不符合要求。|รหัสผ่านนี้ไม่เป็นไปตามข้อกำหนด
+taken|This belongs to another account.|這屬於另一個帳戶。|สิ่งนี้เป็นของบัญชีอื่น
+many|Too many attempts. Try again later.|嘗試次數太多。請稍後再試。|ลองหลายครั้งเกินไป โปรดลองอีกครั้งภายหลัง
+offline|The service does not answer. Try again later.|服務沒有回應。請稍後再試。|บริการไม่ตอบสนอง โปรดลองอีกครั้งภายหลัง
 ended|This request no longer exists. Sign in again.|這個要求已不存在。請重新登入。|คำขอนี้ไม่มีอยู่แล้ว โปรดลงชื่อเข้าใช้อีกครั้ง
-closed|You cancelled the sign-in at the provider. Try again.|您已取消登入。請再試一次。|คุณยกเลิกการลงชื่อเข้าใช้ที่ผู้ให้บริการ โปรดลองอีกครั้ง
 disabled|The account is disabled.|帳戶已停用。|บัญชีถูกปิดใช้
-only|This is the only method that still works. Add another one before you remove it.|這是唯一仍可使用的方式。移除前請先新增另一種。|นี่เป็นวิธีเดียวที่ยังใช้งานได้ เพิ่มวิธีอื่นก่อนที่จะนำวิธีนี้ออก
+only|Add another method before you remove this one.|移除前請先新增另一種方式。|เพิ่มวิธีอื่นก่อนที่จะนำวิธีนี้ออก
 failed|This did not work. Try again, or choose another method.|操作失敗。請再試一次，或選擇其他方式。|ไม่สำเร็จ โปรดลองอีกครั้ง หรือเลือกวิธีอื่น`
     .split("\n")
     .map((line) => [line.split("|")[0], line.split("|").slice(1)]),
@@ -91,70 +75,44 @@ const problems = [
   ["many", /too-many|quota/],
   ["offline", /network|invalid-answer|unavailable|internal-error/],
   ["ended", /^conflict-|pending-|session/],
-  ["closed", /popup-closed|cancelled/],
   ["disabled", /user-disabled/],
   ["only", /last-sign-in-method/],
-  ["no-email", /email/],
+  ["missing", /email/],
 ];
 
 const style = new CSSStyleSheet();
 style.replaceSync(`@layer concord {
 concord-signin, concord-conflict, concord-account {
   --a: var(--concord-accent, light-dark(#1d56c9, #8db4ff));
-  --o: var(--concord-on-accent, light-dark(#fff, #0c1730));
   --b: var(--concord-background, light-dark(#fff, #191f27));
   --t: var(--concord-text, light-dark(#1a2028, #e9edf2));
-  --q: var(--concord-quiet, light-dark(#535e6b, #a7b2bf));
-  --l: var(--concord-line, light-dark(#7b8694, #7f8b9a));
   --e: var(--concord-error, light-dark(#a1221b, #ffb4ac));
-  --r: var(--concord-radius, .625rem);
+  --l: color-mix(in srgb, var(--t) 50%, var(--b));
   display: block;
   color: var(--t);
   background: var(--b);
   line-height: 1.6;
   overflow-wrap: anywhere;
-  & :is(div, form, section) { display: grid; gap: .75rem; }
-  & section { margin-top: 1rem; }
+  & :is(div, form, section, li) { display: grid; gap: .75rem; }
   & :is(h2, h3, p, ul) { margin: 0; padding: 0; }
-  & h2 { font-size: 1.375rem; line-height: 1.4; }
-  & h3 { font-size: 1rem; }
-  & :is(input, button, a) { box-sizing: border-box; width: 100%; min-height: 3rem; padding: .375rem .75rem; border: 1px solid var(--l); border-radius: var(--r); background: var(--b); color: var(--t); font: inherit; }
-  & label { font-weight: 600; }
-  & input { display: block; margin-top: .25rem; font-weight: 400; }
-  & :is(button, a) { display: grid; place-items: center; color: var(--a); font-weight: 600; text-align: center; text-decoration: none; cursor: pointer; }
-  & button[type=submit] { border-color: var(--a); background: var(--a); color: var(--o); }
-  & .danger { color: var(--e); }
-  & :focus-visible { outline: 3px solid var(--a); outline-offset: 2px; }
-  & li { display: grid; gap: .25rem; padding: .75rem 0; border-top: 1px solid var(--l); font-weight: 600; }
-  & small { color: var(--q); font-size: .9375rem; font-weight: 400; }
-  & [role=alert] { padding: .75rem; border: 1px solid; border-radius: var(--r); color: var(--e); }
-  & [role=status] { color: var(--q); }
+  & h3 { margin-top: 1rem; font-size: 1rem; }
+  & :is(input, button, a) { display: grid; place-items: center; box-sizing: border-box; width: 100%; min-height: 3rem; padding: .375rem .75rem; border: 1px solid var(--l); border-radius: var(--concord-radius, .625rem); background: var(--b); color: var(--t); font: inherit; }
+  & :is(button, a) { color: var(--a); text-decoration: none; }
+  & [type=submit] { background: var(--a); color: var(--b); }
+  & :is(.danger, [role=alert]) { color: var(--e); }
+  & li { padding: .75rem 0; border-top: 1px solid var(--l); }
   & > p { margin-bottom: .75rem; }
   & > p:empty { display: none; }
-  &[aria-busy=true] button { opacity: .6; cursor: progress; }
+  &[aria-busy=true] button { opacity: .6; }
 }}`);
 
 function el(tag, members, ...children) {
   const node = Object.assign(document.createElement(tag), members);
-  node.append(...children.flat().filter(Boolean));
+  node.append(...children.flat(9).filter(Boolean));
   return node;
 }
 
-function memory(key, value) {
-  try {
-    if (value === undefined) return JSON.parse(localStorage.getItem(key));
-    localStorage.setItem(key, JSON.stringify(value));
-  } catch {}
-}
-
 const clients = new Map();
-
-function nameOf(method, t, project) {
-  if (words.has(method)) return t(method);
-  const known = project?.methods.find((one) => one.method === method)?.displayName;
-  const [name] = (method ?? "").replace(/^(oidc|saml)\./, "").split(".com");
-  return known ?? { github: "GitHub", linkedin: "LinkedIn" }[name] ?? name.charAt(0).toUpperCase() + name.slice(1);
-}
 
 const isProvider = (method) => /\./.test(method);
 
@@ -177,8 +135,8 @@ class Steps extends HTMLElement {
     for (const name of ["concord-session", "concord-signed-out"]) {
       document.addEventListener(name, ({ target }) => this.contains(target) || this.#begin(), { signal });
     }
-    // The page's own module runs first, and may set properties and listeners.
-    setTimeout(() => signal.aborted || this.#begin());
+    if (this.#view) this.#draw();
+    else setTimeout(() => signal.aborted || this.#begin());
   }
 
   disconnectedCallback() {
@@ -197,16 +155,23 @@ class Steps extends HTMLElement {
     return this.run(() => this.start());
   }
 
-  get #tag() {
+  get tag() {
     return this.closest("[lang]")?.lang ?? "";
   }
 
   t = (key, values = {}) => {
-    const text = words.get(key)[{ zh: 1, th: 2 }[this.#tag.slice(0, 2)] ?? 0];
-    return text.replace(/\{(\w+)\}/g, (_, name) => values[name]);
+    const text = words.get(key)[{ zh: 1, th: 2 }[this.tag.slice(0, 2)] ?? 0];
+    // Spaces around Latin words.
+    const filled = text.replace(/\{(\w+)\}/g, (_, name) => values[name]);
+    return filled.replace(/(?<=[ก-鿿])(?=\w)|(?<=\w)(?=[ก-鿿])/g, " ");
   };
 
-  name = (method) => nameOf(method, this.t, this.project);
+  name = (method) => {
+    if (words.has(method)) return this.t(method);
+    const known = this.project?.methods.find((one) => one.method === method)?.displayName;
+    const [name] = method.split(".com");
+    return known ?? { github: "GitHub", linkedin: "LinkedIn" }[name] ?? name[0].toUpperCase() + name.slice(1);
+  };
 
   emit(type, detail) {
     this.dispatchEvent(new CustomEvent(type, { detail, bubbles: true, composed: true }));
@@ -216,7 +181,6 @@ class Steps extends HTMLElement {
     this.#status.textContent = text;
   }
 
-  // Each step is a function that returns its content, so that it can be drawn in another language.
   show(view) {
     const isFirst = !this.#view;
     this.#view = view;
@@ -225,7 +189,7 @@ class Steps extends HTMLElement {
   }
 
   #draw() {
-    this.#options.language = this.#tag;
+    this.#options.language = this.tag;
     const typed = [...this.#body.querySelectorAll("input")].map(({ name, value }) => [name, value]);
     this.#body.replaceChildren(...(this.#view?.() ?? []).flat().filter(Boolean));
     for (const [name, value] of typed) {
@@ -253,7 +217,7 @@ class Steps extends HTMLElement {
     this.emit("concord-error", { error });
     const code = String(error.code);
     this.warn((problems.find(([, codes]) => codes.test(code)) ?? ["failed"])[0]);
-    if (!this.#view) this.#body.replaceChildren(this.button("retry", () => this.start()));
+    if (!this.#view) this.#body.replaceChildren(this.button("next", () => this.start()));
   }
 
   warn(key, values) {
@@ -274,48 +238,36 @@ class Steps extends HTMLElement {
     return el("label", {}, this.t(key), el("input", { name, required: true, ...more, ...members }));
   }
 
-  form(key, action, ...children) {
+  form(key, action, fields, values) {
     const onsubmit = (event) => {
       event.preventDefault();
-      const values = Object.fromEntries(new FormData(form));
-      if (values.code) values.code = values.code.replace(/\D/g, "");
+      const answer = Object.fromEntries(new FormData(form));
+      answer.code &&= answer.code.replace(/\D/g, "");
       this.run(() => {
-        for (const field of form.querySelectorAll("input")) {
-          field.ariaInvalid = String(!field.checkValidity());
-          if (field.ariaInvalid === "false") continue;
-          field.focus();
-          return this.warn(`no-${field.name}`);
-        }
-        return action(values);
+        const wrong = form.querySelector("input:invalid");
+        for (const field of form.querySelectorAll("input")) field.ariaInvalid = field === wrong;
+        if (!wrong) return action(answer);
+        wrong.focus();
+        this.warn("missing");
       });
     };
-    const form = el("form", { noValidate: true, onsubmit }, children, el("button", { type: "submit" }, this.t(key)));
+    const form = el("form", { noValidate: true, onsubmit }, fields, el("button", { type: "submit" }, this.t(key, values)));
     return form;
   }
 
+  owner = () => this.email && this.field("email", "email", { value: this.email, readOnly: true });
+
   codeForm = (key, action) => this.form("next", action, this.field("code", key));
 
-  list = (items) => el("ul", {}, items.map((parts) => el("li", {}, parts)));
+  section = (key, items, ...more) =>
+    el("section", {}, el("h3", {}, this.t(key)), el("ul", {}, items.map((parts) => el("li", {}, parts))), more);
 
-  get #key() {
-    return `concord:${this.concord.url}`;
-  }
-
-  get waitingConflict() {
-    const found = memory(`${this.#key}:conflict`);
-    return found && Date.now() < found.until ? found : null;
-  }
-
-  set waitingConflict(conflict) {
-    memory(`${this.#key}:conflict`, conflict && { until: Date.now() + 3_600_000, ...conflict });
-  }
-
-  get lastEmail() {
-    return memory(`${this.#key}:email`);
-  }
-
-  set lastEmail(email) {
-    memory(`${this.#key}:email`, email);
+  memory(name, value) {
+    const key = `concord:${this.concord.url}:${name}`;
+    try {
+      if (value === undefined) return JSON.parse(localStorage.getItem(key));
+      localStorage.setItem(key, JSON.stringify(value));
+    } catch {}
   }
 }
 
@@ -330,13 +282,13 @@ export class ConcordSignIn extends Steps {
     this.show(this.email ? () => this.#ways() : () => this.#start());
     const returned = (await concord.redirectResult()) ?? (await concord.pageResult());
     if (returned?.idToken || returned?.asksFirst) return this.#take(returned);
-    if (this.waitingConflict && !this.isAgain) this.#openConflict(this.waitingConflict);
+    if (this.memory("conflict") && !this.isAgain) this.#openConflict(this.memory("conflict"));
   }
 
   async fail(error) {
     const { code, conflict, details } = error;
     if (conflict) {
-      this.waitingConflict = conflict;
+      this.memory("conflict", conflict);
       this.emit("concord-conflict", { state: "open", conflict });
       return this.#openConflict(conflict);
     }
@@ -359,10 +311,14 @@ export class ConcordSignIn extends Steps {
     const settle = () => this.#wait({ pendingToken: conflict.handle, ...conflict });
     const inner = el("concord-conflict", { concord: this.concord, project: this.project, conflict, settle });
     inner.addEventListener("concord-session", () => this.#finish(true));
-    this.show(() => [inner, this.#restart()]);
+    inner.addEventListener("concord-conflict", ({ detail }) => {
+      if (detail.state === "resolved") return;
+      this.show(() => this.#start());
+      this.say(this.t("declined"));
+    });
+    this.show(() => [inner]);
   }
 
-  // The credential stays stored until it is linked.
   #wait(credential) {
     this.#waiting = credential;
     this.show(() => this.#start());
@@ -388,7 +344,7 @@ export class ConcordSignIn extends Steps {
   // Phone numbers and their challenges are on the server's page.
   #elsewhere = (known) =>
     this.#offers("phone", known) &&
-    this.button("others", () => this.concord.openPage("signin", { lang: this.closest("[lang]")?.lang }));
+    this.button("others", () => this.concord.openPage("signin", { lang: this.tag }));
 
   #start = () => [
     this.title(this.#waiting ? "have" : "signIn"),
@@ -398,10 +354,10 @@ export class ConcordSignIn extends Steps {
       async ({ email }) => {
         this.email = email;
         // The device of this address gets its methods without a mail.
-        const known = this.lastEmail === email && (await this.concord.lookup({ email }));
+        const known = this.memory("email") === email && (await this.concord.lookup({ email }));
         this.show(known?.methods ? () => this.#ways(known.methods) : () => this.#ways());
       },
-      this.field("email", "email", { value: this.#waiting?.email ?? this.lastEmail ?? "" }),
+      [this.field("email", "email", { value: this.#waiting?.email ?? this.memory("email") ?? "" })],
     ),
     this.#providers(),
     this.#elsewhere(),
@@ -409,18 +365,17 @@ export class ConcordSignIn extends Steps {
   ];
 
   #ways = (known = this.methods, proof) => [
-    this.title(this.isAgain ? "confirm" : proof ? "choose" : "signIn"),
+    this.title(this.isAgain ? "confirm" : "signIn"),
     this.#offers("password", known) &&
       this.form(
         "signIn",
         (values) => this.#enter("v1/accounts:signInWithPassword", values),
-        this.field("email", "email", { value: this.email, readOnly: true }),
-        this.field("password", "password"),
+        [this.owner(), this.field("password", "password")],
       ),
     (known || this.isAgain) && this.#providers(known),
     !proof && this.button("mail", () => this.#mail()),
     proof?.signsIn && this.button("emailLink", () => this.#continue(proof)),
-    proof && this.button("setPassword", () => this.#setPassword(proof)),
+    proof && this.button("newPassword", () => this.#setPassword(proof)),
     (known || this.isAgain) && this.#elsewhere(known),
     this.#restart(),
   ];
@@ -439,7 +394,7 @@ export class ConcordSignIn extends Steps {
         const names = suspended?.map(({ method }) => this.name(method)).join(", ");
         this.show(() => [names && this.note("stops", { names }), this.#ways(methods, proof)]);
       }),
-      this.button("again", () => this.#mail()),
+      this.button("mailCode", () => this.#mail()),
       this.#restart(),
     ]);
   }
@@ -451,15 +406,14 @@ export class ConcordSignIn extends Steps {
   async #setPassword({ proofToken }) {
     const { oobCode } = await this.concord.continueLookup({ proofToken, way: "setPassword" });
     this.show(() => [
-      this.title("setPassword"),
+      this.title("newPassword"),
       this.form(
         "signIn",
         async ({ email, password }) => {
           await this.concord.call("POST", "v1/accounts:resetPassword", { body: { oobCode, newPassword: password } });
           await this.#enter("v1/accounts:signInWithPassword", { email, password });
         },
-        this.field("email", "email", { value: this.email, readOnly: true }),
-        this.field("password", "newPassword"),
+        [this.owner(), this.field("password", "newPassword")],
       ),
     ]);
   }
@@ -475,8 +429,7 @@ export class ConcordSignIn extends Steps {
           this.show(() => [this.title("check"), this.note("link", values), this.#restart()]);
         });
       },
-      this.field("email", "email", { value: this.email ?? "" }),
-      this.field("password", "newPassword"),
+      [this.field("email", "email", { value: this.email ?? "" }), this.field("password", "newPassword")],
     ),
     this.button("have", () => this.show(() => this.#start())),
   ];
@@ -494,7 +447,7 @@ export class ConcordSignIn extends Steps {
   }
 
   async #enter(path, members) {
-    await this.#take(await this.concord.signIn(path, { returnSecureToken: true, ...members }));
+    await this.#take(await this.concord.signIn(path, members));
   }
 
   async #take(answer) {
@@ -504,12 +457,12 @@ export class ConcordSignIn extends Steps {
       const requestUri = location.origin;
       return this.show(() => [
         this.title("first"),
-        this.note("firstText", { name }),
+        el("p", {}, name),
         this.button("create", () => this.#enter("v1/accounts:signInWithIdp", { pendingToken, requestUri })),
         this.button("have", () => this.#wait({ pendingToken, providerId })),
       ]);
     }
-    if (email ?? this.email) this.lastEmail = email ?? this.email;
+    this.memory("email", email ?? this.email ?? null);
     const waiting = this.#waiting;
     this.#waiting = null;
     if (waiting) await this.#link(waiting);
@@ -523,7 +476,7 @@ export class ConcordSignIn extends Steps {
       await this.concord.signIn("v1/accounts:signInWithIdp", { idToken, pendingToken, requestUri: location.origin });
       this.say(this.t("resolved", { name: this.name(providerId) }));
       if (!handle) return;
-      this.waitingConflict = null;
+      this.memory("conflict", null);
       this.emit("concord-conflict", { state: "resolved", conflict: { handle, providerId } });
     } catch (error) {
       this.emit("concord-error", { error });
@@ -552,15 +505,15 @@ function leave(element) {
 
 export class ConcordConflict extends Steps {
   async start() {
-    this.conflict ??= this.waitingConflict;
+    this.conflict ??= this.memory("conflict");
     if (!this.conflict) return;
-    this.waitingConflict = this.conflict;
+    this.memory("conflict", this.conflict);
     const { handle } = this.conflict;
     const { state, providerId, proof } = await this.concord.readConflict(handle);
     this.conflict.providerId ??= providerId;
     this.values = { name: this.name(providerId), email: this.conflict.email };
-    // A credential that waits for its mailbox: its mail is sent already.
-    if (handle.length === 43 || proof?.attemptsLeft) return this.#askCode();
+    // The mail of a sign-up is sent already.
+    if (handle.length === 43 || (state === "open" && proof?.attemptsLeft)) return this.#askCode();
     if (!/^(open|proven)$/.test(state)) return this.#end(state);
     this.show(() => [
       this.title("yours"),
@@ -575,13 +528,14 @@ export class ConcordConflict extends Steps {
     super.fail(error);
   }
 
-  #others = () => [
-    this.settle && this.button("before", () => this.settle(this.conflict)),
+  #decline = () =>
     this.button("decline", async () => {
-      if (this.conflict.handle.length > 43) await this.concord.declineConflict(this.conflict.handle);
+      const { handle } = this.conflict;
+      if (handle.length > 43) await this.concord.declineConflict(handle);
       this.#end("declined");
-    }),
-  ];
+    });
+
+  #others = () => [this.settle && this.button("have", () => this.settle(this.conflict)), this.#decline()];
 
   async #mail() {
     await this.concord.startProof(this.conflict.handle, { kind: "mailbox" });
@@ -599,44 +553,41 @@ export class ConcordConflict extends Steps {
         const { accountExists, proofToken } = await this.concord.proveSignUp(handle, answer);
         if (!accountExists) return this.#finish(await this.concord.createAccount(handle, { proofToken }));
         const linkable = await this.concord.linkSignUp(handle, { proofToken });
-        this.waitingConflict = this.conflict = { ...this.conflict, handle: linkable.pendingToken };
+        this.memory("conflict", (this.conflict = { ...this.conflict, handle: linkable.pendingToken }));
         this.#offer(linkable);
       }),
-      !isSignUp && this.button("again", () => this.#mail()),
+      !isSignUp && this.button("mailCode", () => this.#mail()),
       this.#others(),
     ]);
   }
 
   #offer({ conflict, proofToken }) {
-    const { signInMethods = [], suspended = [], replaced = [] } = conflict;
-    const stopping = suspended.map(({ method }) => method);
+    const { suspended = [], replaced = [] } = conflict;
+    const names = suspended.map(({ method }) => this.name(method)).join(", ");
     this.show(() => [
       this.title("connect", this.values),
       this.note("proven", this.values),
-      this.list(signInMethods.map((method) => [
-        this.name(method),
-        el("small", {}, this.t(stopping.includes(method) ? "off" : "works")),
-      ])),
-      stopping.length > 0 && this.note("stops", { names: stopping.map(this.name).join(", ") }),
+      names && this.note("stops", { names }),
       replaced.length > 0 && this.note("replaces", this.values),
-      this.form("connect", async () =>
-        this.#finish(await this.concord.resolveConflict(this.conflict.handle, { proofToken })),
+      this.form(
+        "connect",
+        async () => this.#finish(await this.concord.resolveConflict(this.conflict.handle, { proofToken })),
+        [],
+        this.values,
       ),
-      this.button("decline", async () => {
-        await this.concord.declineConflict(this.conflict.handle);
-        this.#end("declined");
-      }),
+      this.#decline(),
     ]);
   }
 
   #finish() {
+    this.memory("email", this.conflict.email);
     this.#end("resolved");
     this.emit("concord-session", { uid: this.concord.uid });
   }
 
   #end(state) {
     const { conflict, values } = this;
-    this.waitingConflict = this.conflict = null;
+    this.memory("conflict", (this.conflict = null));
     this.show(() => [this.title(state === "resolved" ? "resolved" : "declined", values)]);
     this.emit("concord-conflict", { state, conflict });
   }
@@ -645,7 +596,7 @@ export class ConcordConflict extends Steps {
 export class ConcordAccount extends Steps {
   async start() {
     const { concord } = this;
-    if (!concord.uid) return this.show(() => [this.title("see")]);
+    if (!concord.uid) return this.show(() => []);
     const [{ methods }, { sessions }, suspended, project, token] = await Promise.all([
       concord.methods(), concord.sessions(), concord.suspendedMethods(), concord.signInPage(), concord.idToken(),
     ]);
@@ -663,7 +614,7 @@ export class ConcordAccount extends Steps {
     const [action, { uid }] = [this.#action, concord];
     const inner = el("concord-signin", { concord, email, methods, isAgain: true });
     inner.addEventListener("concord-session", () => {
-      if (concord.uid === uid) return this.#do(action);
+      if (concord.uid === uid) return this.run(this.#repeatable(action));
       this.run(async () => {
         await this.start();
         this.warn("taken");
@@ -675,37 +626,26 @@ export class ConcordAccount extends Steps {
   #action;
 
   // Repeated after the person has signed in again.
-  #do = (action) =>
-    this.run(async () => {
-      this.#action = action;
-      await action();
-      await this.start();
-    });
+  #repeatable = (action) => async (answer) => {
+    this.#action = () => action(answer);
+    await action(answer);
+    await this.start();
+  };
 
   #cancel = () => this.button("cancel", () => this.show(() => this.#overview()));
 
-  #act = (key, action, values, members) =>
-    this.button(key, null, values, { onclick: () => this.#do(action), ...members });
+  #act = (key, action, values, members) => this.button(key, this.#repeatable(action), values, members);
 
-  // A step that asks before the press.
-  #ask = (key, content, action, values, members) =>
-    this.button(key, () => this.show(() => [
-      this.title(key, values), content(), this.#act(key, action, values, { className: "danger" }), this.#cancel(),
-    ]), values, members);
+  #ask = (key, content, values, members) =>
+    this.button(key, () => this.show(() => [this.title(key, values), content(), this.#cancel()]), values, members);
+
+  #askFirst = (key, action, values, note) => {
+    const members = { className: "danger" };
+    return this.#ask(key, () => [note && this.note(note), this.#act(key, action, values, members)], values, members);
+  };
 
   #askPassword = (key, label, action, values) =>
-    this.button(key, () => this.show(() => {
-      const form = this.form(key, () => {}, this.field("password", label));
-      form.querySelector("button").textContent = this.t(key, values);
-      const check = form.onsubmit;
-      form.onsubmit = (event) => {
-        const { value: password } = form.elements.password;
-        if (!password) return check(event);
-        event.preventDefault();
-        this.#do(() => action(password));
-      };
-      return [this.title(key, values), form, this.#cancel()];
-    }), values);
+    this.#ask(key, () => this.form(key, this.#repeatable(action), [this.owner(), this.field("password", label)], values), values);
 
   #overview() {
     const { concord, methods, suspended, sessions } = this;
@@ -715,61 +655,61 @@ export class ConcordAccount extends Steps {
       const body = { idToken: await concord.idToken() };
       await concord.signInWithPopup(method, { authType: "linkViaPopup", body });
     };
-    const update = async (password) => {
+    const update = async ({ password }) => {
       const body = { idToken: await concord.idToken(), password, returnSecureToken: true };
       await concord.call("POST", "v1/accounts:update", { body });
     };
-    const time = (text) => new Date(text).toLocaleString(this.closest("[lang]")?.lang || "en");
+    const remove = async () => {
+      await concord.call("POST", "v1/accounts:delete", { body: { idToken: await concord.idToken() } });
+      leave(this);
+    };
+    const connect = (method) => this.#act("connect", () => link(method), { name: this.name(method) });
+    const time = (text) => new Date(text).toLocaleString(this.tag || "en");
+    const item = (method, status, act) => {
+      const name = this.name(method);
+      return [name, status && el("small", {}, this.t(status)), act({ name })];
+    };
     return [
       this.title("account"),
       this.email && el("p", {}, this.email),
-      el("section", {}, el("h3", {}, this.t("methods")), this.list(methods.map(({ method, works }) => {
-        const values = { name: this.name(method) };
-        return [
-          values.name,
-          el("small", {}, this.t(works ? "works" : "off")),
-          !(works && working.length === 1) &&
-            this.#ask("remove", () => this.note("lose", values), () => concord.removeMethod(method), values),
-        ];
-      })),
-      this.email && this.#askPassword("setPassword", "newPassword", update),
-      this.project.methods
-        .map(({ method }) => method)
-        .filter((method) => isProvider(method) && !added.has(method))
-        .map((method) => this.#act("connect", () => link(method), { name: this.name(method) }))),
-      suspended.length > 0 && el("section", {}, el("h3", {}, this.t("suspended")), this.note("onlyYours"),
-        this.list(suspended.map(({ method }) => {
-          const values = { name: this.name(method) };
-          return [
-            values.name,
+      this.section(
+        "methods",
+        methods.map(({ method, works }) =>
+          item(method, !works && "off", (values) =>
+            !(works && working.length === 1) &&
+            this.#askFirst("remove", () => concord.removeMethod(method), values))),
+        this.email && this.#askPassword("newPassword", "newPassword", update),
+        this.project.methods
+          .map(({ method }) => method)
+          .filter((method) => isProvider(method) && !added.has(method))
+          .map(connect),
+      ),
+      suspended.length > 0 && this.section(
+        "suspended",
+        suspended.map(({ method }) =>
+          item(method, null, (values) =>
             method === "password"
-              ? this.#askPassword("restore", "oldPassword", (password) => concord.restorePassword({ password }), values)
-              : isProvider(method) && this.#act("connect", () => link(method), values),
+              ? this.#askPassword("restore", "password", ({ password }) => concord.restorePassword({ password }), values)
+              : isProvider(method) && connect(method))),
+      ),
+      this.section(
+        "sessions",
+        sessions.map(({ device, current, lastUseTime, sessionId }) => {
+          const name = /Edg|Firefox|Chrome|Safari|^/.exec(device)[0] || device || "?";
+          const members = { ariaLabel: `${this.t("signOut")}: ${name}` };
+          return [
+            name,
+            el("small", {}, current ? this.t("here") : this.t("last", { time: time(lastUseTime) })),
+            !current && this.#act("signOut", () => concord.endSession(sessionId), {}, members),
           ];
-        }))),
-      el("section", {}, el("h3", {}, this.t("sessions")), this.list(sessions.map((session) => {
-        const { device, current, lastUseTime, sessionId } = session;
-        return [
-          deviceOf(device) ?? this.t("unknown"),
-          el("small", {}, current ? this.t("here") : this.t("last", { time: time(lastUseTime) })),
-          !current && this.#act("signOut", () => concord.endSession(sessionId)),
-        ];
-      })),
-      sessions.length > 1 && this.#act("endOthers", () => concord.endSessions({ keepCurrent: true }))),
-      el("section", {},
-        el("a", { href: `${concord.url}/account` }, this.t("more")),
-        this.button("signOut", () => signOut(this)),
-        this.#ask("delete", () => this.note("forGood"), async () => {
-          await concord.call("POST", "v1/accounts:delete", { body: { idToken: await concord.idToken() } });
-          leave(this);
-        }, {}, { className: "danger" })),
+        }),
+        sessions.length > 1 && this.#act("endOthers", () => concord.endSessions({ keepCurrent: true })),
+      ),
+      el("a", { href: `${concord.url}/account` }, this.t("more")),
+      this.button("signOut", () => signOut(this)),
+      this.#askFirst("delete", remove, {}, "forGood"),
     ];
   }
-}
-
-function deviceOf(agent = "") {
-  const names = [/Edg|Firefox|Chrome|Safari/, /Windows|iPhone|iPad|Android|Mac|Linux/];
-  return names.map((name) => name.exec(agent)?.[0]).filter(Boolean).join(", ") || null;
 }
 
 customElements.define("concord-conflict", ConcordConflict);
