@@ -184,6 +184,7 @@ class Steps extends HTMLElement {
   show(view) {
     const isFirst = !this.#view;
     this.#view = view;
+    this.#body.replaceChildren();
     this.#draw();
     if (!isFirst) (this.#body.querySelector("input:not([readonly])") ?? this.#body.querySelector("h2"))?.focus();
   }
@@ -228,6 +229,9 @@ class Steps extends HTMLElement {
 
   note = (key, values) => el("p", {}, this.t(key, values));
 
+  stops = ({ suspended = [] } = {}) =>
+    suspended[0] && this.note("stops", { names: suspended.map(({ method }) => this.name(method)).join(", ") });
+
   button = (key, action, values, members) =>
     el("button", { type: "button", onclick: () => this.run(action), ...members }, this.t(key, values));
 
@@ -251,7 +255,8 @@ class Steps extends HTMLElement {
         this.warn("missing");
       });
     };
-    const form = el("form", { noValidate: true, onsubmit }, fields, el("button", { type: "submit" }, this.t(key, values)));
+    const submit = el("button", { type: "submit" }, this.t(key, values));
+    const form = el("form", { noValidate: true, onsubmit }, fields, submit);
     return form;
   }
 
@@ -366,6 +371,7 @@ export class ConcordSignIn extends Steps {
 
   #ways = (known = this.methods, proof) => [
     this.title(this.isAgain ? "confirm" : "signIn"),
+    this.stops(proof),
     this.#offers("password", known) &&
       this.form(
         "signIn",
@@ -389,10 +395,8 @@ export class ConcordSignIn extends Steps {
       this.note("sent", { email }),
       this.codeForm("code", async ({ code }) => {
         const proof = await this.concord.proveLookup({ email, code });
-        const { suspended, signsIn, methods } = proof;
-        if (signsIn && !suspended?.length) return this.#continue(proof);
-        const names = suspended?.map(({ method }) => this.name(method)).join(", ");
-        this.show(() => [names && this.note("stops", { names }), this.#ways(methods, proof)]);
+        if (proof.signsIn && !proof.suspended?.length) return this.#continue(proof);
+        this.show(() => this.#ways(proof.methods, proof));
       }),
       this.button("mailCode", () => this.#mail()),
       this.#restart(),
@@ -562,13 +566,11 @@ export class ConcordConflict extends Steps {
   }
 
   #offer({ conflict, proofToken }) {
-    const { suspended = [], replaced = [] } = conflict;
-    const names = suspended.map(({ method }) => this.name(method)).join(", ");
     this.show(() => [
       this.title("connect", this.values),
       this.note("proven", this.values),
-      names && this.note("stops", { names }),
-      replaced.length > 0 && this.note("replaces", this.values),
+      this.stops(conflict),
+      conflict.replaced?.length > 0 && this.note("replaces", this.values),
       this.form(
         "connect",
         async () => this.#finish(await this.concord.resolveConflict(this.conflict.handle, { proofToken })),
@@ -644,8 +646,10 @@ export class ConcordAccount extends Steps {
     return this.#ask(key, () => [note && this.note(note), this.#act(key, action, values, members)], values, members);
   };
 
-  #askPassword = (key, label, action, values) =>
-    this.#ask(key, () => this.form(key, this.#repeatable(action), [this.owner(), this.field("password", label)], values), values);
+  #askPassword = (key, label, action, values) => {
+    const fields = () => [this.owner(), this.field("password", label)];
+    return this.#ask(key, () => this.form(key, this.#repeatable(action), fields(), values), values);
+  };
 
   #overview() {
     const { concord, methods, suspended, sessions } = this;
@@ -695,7 +699,7 @@ export class ConcordAccount extends Steps {
       this.section(
         "sessions",
         sessions.map(({ device, current, lastUseTime, sessionId }) => {
-          const name = /Edg|Firefox|Chrome|Safari|^/.exec(device)[0] || device || "?";
+          const [name = "?"] = /Edg|Firefox|Chrome|Safari/.exec(device) ?? [device];
           const members = { ariaLabel: `${this.t("signOut")}: ${name}` };
           return [
             name,
