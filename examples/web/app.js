@@ -43,6 +43,8 @@ async function orConflict(signIn) {
 
 async function settle(conflict) {
   const { handle, email } = conflict;
+  // The project confirms addresses, and an account may not exist yet: the server's page continues.
+  if (handle.length === 43) return leave(handle);
   const { button } = await ask("conflict", { email });
   if (button === "decline") await concord.declineConflict(handle);
   if (button === "before") {
@@ -62,6 +64,12 @@ async function settle(conflict) {
 }
 // end: conflict
 
+async function leave(handle) {
+  localStorage.removeItem("conflict");
+  await concord.openPage("conflict", { handle });
+  await new Promise(() => {});
+}
+
 async function account() {
   const { email } = claims(await concord.idToken());
   const { methods } = await concord.methods();
@@ -76,9 +84,12 @@ async function account() {
 // True if the same person has signed in again.
 async function reauthenticate(methods, email) {
   const { uid } = concord;
-  const { button, password } = await ask("password", { email });
+  const provider = methods.map(({ method }) => method).find((method) => method.includes("."));
+  const hasPassword = methods.some(({ method }) => method === "password");
+  const { button, password } = await ask(hasPassword ? "password" : "again", { email });
   if (button === "cancel") return false;
-  await concord.signIn("v1/accounts:signInWithPassword", { email, password });
+  if (hasPassword) await concord.signIn("v1/accounts:signInWithPassword", { email, password });
+  else await concord.signInWithPopup(provider, { authType: "reauthViaPopup", body: { autoCreate: false } });
   return concord.uid === uid;
 }
 
@@ -99,6 +110,12 @@ const texts = {
   "network-request-failed": "There is no connection to the service. Try again.",
 };
 
+const report = (error) => {
+  if (/^conflict-/.test(error.code)) localStorage.removeItem("conflict");
+  problem.textContent = texts[error.code] ?? `This did not work: ${error.message}`;
+};
+
+await concord.pageResult().catch(report);
 for (;;) {
   try {
     const conflict = JSON.parse(localStorage.getItem("conflict"));
@@ -106,7 +123,6 @@ for (;;) {
     else if (conflict) await settle(conflict);
     else await signIn();
   } catch (error) {
-    if (/^conflict-/.test(error.code)) localStorage.removeItem("conflict");
-    problem.textContent = texts[error.code] ?? `This did not work: ${error.message}`;
+    report(error);
   }
 }
