@@ -7,15 +7,15 @@
  * <concord-account url="https://id.example.com" api-key="API-KEY"></concord-account>
  * ```
  *
- * - **Content security policy**: the elements need `script-src` of the two modules and `connect-src` of the server. They
+ * - **Content security policy**: the elements need `script-src` of the modules and `connect-src` of the server. They
  *   use no inline script and no inline style, and they work with `require-trusted-types-for 'script'`.
  * - **Light DOM**: fields are in the document, so that browsers and password managers fill them. Styles are in the
  *   cascade layer `concord`, so that each rule of the page overrides them.
  * - **Theme**: `--concord-accent`, `--concord-background`, `--concord-text`, `--concord-error` and `--concord-radius`.
  *   Text on the accent has the colour of the background: keep their contrast at 4.5:1. The elements are dark where the
  *   page's `color-scheme` is.
- * - **Language**: the nearest `lang`, on the element or above it: English, `zh-TW` or `th`, otherwise English. If it
- *   changes, the step stays and is drawn again.
+ * - **Language**: the nearest `lang`, on the element or above it: `zh-TW`, `th`, otherwise English. If it changes, the
+ *   step stays and is drawn again.
  * - **Accessibility**: each step is a heading with labelled fields. The first field, or the heading, gets the focus.
  *   Problems are alerts.
  *

@@ -609,9 +609,12 @@ export class ConcordAccount extends Steps {
   async fail(error) {
     const { concord, email, methods } = this;
     if (!/too-old|insufficient-user/.test(error.code)) {
-      await super.fail(error);
-      if (!concord.uid) this.emit("concord-signed-out");
-      return;
+      super.fail(error);
+      if (error.code === "wrong-proof") this.warn("credentials");
+      if (/user-not|session/.test(error.code)) concord.signOut();
+      if (concord.uid) return;
+      this.emit("concord-signed-out");
+      return this.start();
     }
     const [action, { uid }] = [this.#action, concord];
     const inner = el("concord-signin", { concord, email, methods, isAgain: true });

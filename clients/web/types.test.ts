@@ -58,3 +58,18 @@ declare const sdkResolver: { readonly brand: unique symbol };
 connect(auth, "https://id.example.com");
 const resolver: typeof sdkResolver = ConcordPopupRedirectResolver(sdkResolver);
 export { resolver };
+
+// The elements.
+
+import "./concord-elements.js";
+
+const element = document.createElement("concord-signin");
+element.concord = concord;
+element.email = "ada@example.com";
+element.addEventListener("concord-session", ({ detail }) => detail.uid.length);
+document.createElement("concord-conflict").addEventListener("concord-conflict", ({ detail }) => {
+  // @ts-expect-error: without a state, the server no longer has the conflict.
+  detail.state.length;
+});
+// @ts-expect-error: a method says if it works.
+element.methods = [{ method: "password" }];

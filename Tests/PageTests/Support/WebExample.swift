@@ -2,6 +2,7 @@ import AccountTestSupport
 import Foundation
 import JSON
 import NIOHTTP1
+import Subprocess
 import Testing
 
 /// `examples/web` with the files of `clients/web`, on another site than the server, and the steps of a person in it.
