@@ -126,7 +126,10 @@ import Testing
         try await WebExample.open("elements.html") { example in
             let browser = example.browser
             let app: JSONValue = [["state": "ENABLED", "totpProviderConfig": ["adjacentIntervals": 5]]]
-            try await example.configure("mfa", ["state": "ENABLED", "providerConfigs": app])
+            try await example.configure(
+                "mfa",
+                ["state": "ENABLED", "enabledProviders": ["PHONE_SMS"], "providerConfigs": app]
+            )
             let email = "elements-factor@example.com"
             let account = try await example.signUp(email)
             let proven: JSONValue = ["localId": .string(account), "emailVerified": true]
@@ -348,12 +351,17 @@ import Testing
         try await WebExample.open("elements.html") { example in
             let browser = example.browser
             try await example.wait(for: "Sign in")
-            try await browser.inject("window.real = fetch; window.fetch = () => Promise.reject(new TypeError())")
-            try await browser.reload()
+            try await browser.run(
+                """
+                window.real = fetch;
+                window.fetch = () => Promise.reject(new TypeError());
+                document.querySelector("main").append(document.querySelector("concord-signin").cloneNode());
+                """
+            )
             try await example.wait(forProblem: "The service does not answer")
             try await browser.run("window.fetch = real")
             try await example.press("Continue")
-            try await example.wait(for: "Sign in")
+            try await browser.wait(until: "document.querySelectorAll('concord-signin h2').length === 2")
         }
     }
 

@@ -96,8 +96,11 @@ concord-signin, concord-conflict, concord-account {
   & :is(div, form, section, li) { display: grid; gap: .75rem; }
   & :is(h2, h3, p, ul) { margin: 0; padding: 0; }
   & h3 { margin-top: 1rem; font-size: 1rem; }
-  & :is(input, button, a) { display: grid; place-items: center; box-sizing: border-box; width: 100%; min-height: 3rem; padding: .375rem .75rem; border: 1px solid var(--l); border-radius: var(--concord-radius, .625rem); background: var(--b); color: var(--t); font: inherit; }
-  & :is(button, a) { color: var(--a); text-decoration: none; }
+  & :is(input, button, a) {
+    display: block; box-sizing: border-box; width: 100%; min-height: 3rem; padding: .375rem .75rem; font: inherit;
+    border: 1px solid var(--l); border-radius: var(--concord-radius, .625rem); background: var(--b); color: var(--t);
+  }
+  & :is(button, a) { display: grid; place-items: center; color: var(--a); text-decoration: none; }
   & [type=submit] { background: var(--a); color: var(--b); }
   & :is(.danger, [role=alert]) { color: var(--e); }
   & li { padding: .75rem 0; border-top: 1px solid var(--l); }
@@ -162,8 +165,8 @@ class Steps extends HTMLElement {
   t = (key, values = {}) => {
     const text = words.get(key)[{ zh: 1, th: 2 }[this.tag.slice(0, 2)] ?? 0];
     // Spaces around Latin words.
-    const filled = text.replace(/\{(\w+)\}/g, (_, name) => values[name]);
-    return filled.replace(/(?<=[ก-鿿])(?=\w)|(?<=\w)(?=[ก-鿿])/g, " ");
+    const filled = text.replace(/\{(\w+)\}/g, (_, key) => (key === "name" ? this.name(values.name) : values[key]));
+    return filled.replace(/(?<=[ก-๛一-鿿])(?=\w)|(?<=\w)(?=[ก-๛一-鿿])/g, " ");
   };
 
   name = (method) => {
@@ -344,7 +347,7 @@ export class ConcordSignIn extends Steps {
     this.project.methods
       .map(({ method }) => method)
       .filter((method) => isProvider(method) && this.#offers(method, known))
-      .map((method) => this.button("with", () => this.#provider(method), { name: this.name(method) }));
+      .map((method) => this.button("with", () => this.#provider(method), { name: method }));
 
   // Phone numbers and their challenges are on the server's page.
   #elsewhere = (known) =>
@@ -353,7 +356,7 @@ export class ConcordSignIn extends Steps {
 
   #start = () => [
     this.title(this.#waiting ? "have" : "signIn"),
-    this.#waiting && this.note("waiting", { name: this.name(this.#waiting.providerId) }),
+    this.#waiting && this.note("waiting", { name: this.#waiting.providerId }),
     this.form(
       "next",
       async ({ email }) => {
@@ -457,11 +460,10 @@ export class ConcordSignIn extends Steps {
   async #take(answer) {
     const { pendingToken, providerId, email } = answer;
     if (answer.asksFirst) {
-      const name = this.name(providerId);
       const requestUri = location.origin;
       return this.show(() => [
         this.title("first"),
-        el("p", {}, name),
+        el("p", {}, this.name(providerId)),
         this.button("create", () => this.#enter("v1/accounts:signInWithIdp", { pendingToken, requestUri })),
         this.button("have", () => this.#wait({ pendingToken, providerId })),
       ]);
@@ -478,13 +480,13 @@ export class ConcordSignIn extends Steps {
     const idToken = await this.concord.idToken();
     try {
       await this.concord.signIn("v1/accounts:signInWithIdp", { idToken, pendingToken, requestUri: location.origin });
-      this.say(this.t("resolved", { name: this.name(providerId) }));
+      this.say(this.t("resolved", { name: providerId }));
       if (!handle) return;
       this.memory("conflict", null);
       this.emit("concord-conflict", { state: "resolved", conflict: { handle, providerId } });
     } catch (error) {
       this.emit("concord-error", { error });
-      this.warn("unlinked", { name: this.name(providerId) });
+      this.warn("unlinked", { name: providerId });
     }
   }
 
@@ -513,9 +515,9 @@ export class ConcordConflict extends Steps {
     if (!this.conflict) return;
     this.memory("conflict", this.conflict);
     const { handle } = this.conflict;
-    const { state, providerId, proof } = await this.concord.readConflict(handle);
+    const { state, providerId, proof, email } = await this.concord.readConflict(handle);
     this.conflict.providerId ??= providerId;
-    this.values = { name: this.name(providerId), email: this.conflict.email };
+    this.values = { name: providerId, email: this.conflict.email ?? email };
     // The mail of a sign-up is sent already.
     if (handle.length === 43 || (state === "open" && proof?.attemptsLeft)) return this.#askCode();
     if (!/^(open|proven)$/.test(state)) return this.#end(state);
@@ -551,7 +553,7 @@ export class ConcordConflict extends Steps {
     const isSignUp = handle.length === 43;
     this.show(() => [
       this.title("check"),
-      this.note("sent", { email: this.t("email"), ...this.values }),
+      this.note("sent", this.values),
       this.codeForm("code", async (answer) => {
         if (!isSignUp) return this.#offer(await this.concord.completeProof(handle, answer));
         const { accountExists, proofToken } = await this.concord.proveSignUp(handle, answer);
@@ -666,16 +668,15 @@ export class ConcordAccount extends Steps {
       const body = { idToken: await concord.idToken(), password, returnSecureToken: true };
       await concord.call("POST", "v1/accounts:update", { body });
     };
+    const restore = ({ password }) => concord.restorePassword({ password });
     const remove = async () => {
       await concord.call("POST", "v1/accounts:delete", { body: { idToken: await concord.idToken() } });
       leave(this);
     };
-    const connect = (method) => this.#act("connect", () => link(method), { name: this.name(method) });
+    const connect = (method) => this.#act("connect", () => link(method), { name: method });
     const time = (text) => new Date(text).toLocaleString(this.tag || "en");
-    const item = (method, status, act) => {
-      const name = this.name(method);
-      return [name, status && el("small", {}, this.t(status)), act({ name })];
-    };
+    const item = (method, status, act) =>
+      [this.name(method), status && el("small", {}, this.t(status)), act({ name: method })];
     return [
       this.title("account"),
       this.email && el("p", {}, this.email),
@@ -696,7 +697,7 @@ export class ConcordAccount extends Steps {
         suspended.map(({ method }) =>
           item(method, null, (values) =>
             method === "password"
-              ? this.#askPassword("restore", "password", ({ password }) => concord.restorePassword({ password }), values)
+              ? this.#askPassword("restore", "password", restore, values)
               : isProvider(method) && connect(method))),
       ),
       this.section(
