@@ -80,6 +80,8 @@ let imports = [
 
     // The client for apps. Apps use the manifest clients/swift/Package.swift.
     "ConcordAuth": ["Crypto"],
+    // The example app of the client. It has a manifest too: examples/swift/Package.swift.
+    "concord-example": ["ConcordAuth"],
 
     // The demonstration: an issuer and a client, which use the service only over HTTP.
     "concord-demo": [
@@ -143,6 +145,10 @@ let imports = [
     // The client without a server.
     "ConcordAuthTests": ["ConcordAuth", "Crypto"],
     // These tests run the programs, so they depend on them.
+    "SwiftClientTests": [
+        "AccountTestSupport", "ConcordAuth", "HTTPClient", "JSON", "NIOHTTP1", "Postgres", "Subprocess", "SystemPackage",
+        "concord", "concord-example",
+    ],
     "DemoTests": ["AccountTestSupport", "Subprocess", "SystemPackage", "concord", "concord-demo"],
     "ServeTests": [
         "AccountAPI", "AccountLinking", "AccountOperations", "AccountStore", "AccountTestSupport", "Crypto",
@@ -160,7 +166,7 @@ let imports = [
 let paths = [
     "concord-demo": "Sources/demo", "concord-bench": "Benchmarks", "AccountTestSupport": "Tests/AccountTestSupport",
     "ConcordAuth": "clients/swift/Sources/ConcordAuth",
-    "ConcordAuthTests": "clients/swift/Tests/ConcordAuthTests",
+    "ConcordAuthTests": "clients/swift/Tests/ConcordAuthTests", "concord-example": "examples/swift/Sources",
 ]
 
 /// Files that `CEmbeddedFiles` embeds, and files that tests and benchmarks read from the repository.
