@@ -146,8 +146,8 @@ let imports = [
     "ConcordAuthTests": ["ConcordAuth", "Crypto"],
     // These tests run the programs, so they depend on them.
     "SwiftClientTests": [
-        "AccountTestSupport", "ConcordAuth", "HTTPClient", "JSON", "NIOHTTP1", "Postgres", "Subprocess", "SystemPackage",
-        "concord", "concord-example",
+        "AccountOperations", "AccountStore", "AccountTestSupport", "ConcordAuth", "Crypto", "HTTPClient", "JSON",
+        "NIOCore", "NIOPosix", "Subprocess", "SystemPackage", "concord", "concord-example",
     ],
     "DemoTests": ["AccountTestSupport", "Subprocess", "SystemPackage", "concord", "concord-demo"],
     "ServeTests": [

@@ -1,134 +1,119 @@
 import ConcordAuth
-import Foundation
+import JSON
 import Testing
 
-/// What only Concord has, in the Swift client, against `concord dev`.
-struct ConflictTests {
-    @Test("a conflict is proven by code in one process, and resolved in the next")
-    func provenByCode() async throws {
+/// Conflicts against `concord dev`. Each new client on the same session store stands for the app after a restart.
+@Suite struct ConflictTests {
+    /// Signs in with GitHub, as a stranger to the account of `email`.
+    private static func open(_ server: DevServer, _ email: String, _ auth: Auth) async throws -> AuthConflict {
+        let token = DevServer.gitHubToken(email)
+        let error = await #expect(throws: AuthError.self) {
+            try await auth.signIn(with: GitHubAuthProvider.credential(withToken: token))
+        }
+        #expect(error?.code == .accountExistsWithDifferentCredential)
+        #expect(error?.email == email)
+        #expect(error?.updatedCredential != nil)
+        #expect(auth.currentUser == nil)
+        return try #require(error?.conflict)
+    }
+
+    @Test func `a conflict is proven and settled by later launches`() async throws {
         try await DevServer.run { server in
-            let store = InMemorySessionStore()
-            let first = try server.auth(store)
-            try await first.createUser(withEmail: "ada@example.com", password: "correct horse")
-            try first.signOut()
-            let twitter = credential(.twitter, subject: "77", email: "ada@example.com")
-            await expect(.accountExistsWithDifferentCredential) { () throws(AuthError) in
-                try await first.signIn(with: twitter)
-            }
-            let second = try server.auth(store)
+            let email = "ada@example.com"
+            let uid = try await server.signUpProven(email)
+            _ = try await Self.open(server, email, try server.auth())
+
+            let second = try server.auth()
             let conflict = try #require(try second.pendingConflicts().first)
+            #expect(conflict.kind == .accountExists && conflict.providerID == "github.com" && conflict.email == email)
             #expect(try await conflict.read(in: second).state == .open)
-            try await conflict.startProof(in: second)
-            await expect(.wrongProof) { () throws(AuthError) in try await conflict.prove(code: "0000 0000", in: second)
-            }
-            let code = try await server.conflictCode()
-            let proof = try await conflict.prove(code: code, in: second)
-            #expect(proof.suspended.map(\.method) == ["password"])
-            #expect(try await conflict.prove(code: code, in: second) == proof)
-            let third = try server.auth(store)
-            let user = try await conflict.resolve(in: third).user
-            #expect(user.providerData.map(\.providerID).contains("twitter.com"))
-            #expect(try third.pendingConflicts().isEmpty)
-            // The answer was lost: a later process repeats the request.
-            let device = try server.auth()
-            #expect(try await conflict.resolve(proof, in: device).user == user)
-            guard case .known(let account) = try await third.lookup(email: "ada@example.com") else {
+            #expect(try await conflict.startProof(in: second).attemptsLeft != nil)
+
+            let third = try server.auth()
+            let waiting = try #require(try third.pendingConflicts().first)
+            let wrong = await #expect(throws: AuthError.self) { try await waiting.prove(code: "00000000", in: third) }
+            #expect(wrong?.code == .wrongProof)
+            let proof = try await waiting.prove(code: server.conflictCode(of: email), in: third)
+            #expect(proof.suspended == [] && proof.accountExists)
+
+            let fourth = try server.auth()
+            let proven = try #require(try fourth.pendingConflicts().first)
+            let user = try await proven.resolve(in: fourth).user
+            #expect(user.uid == uid)
+            #expect(user.providerData.map(\.providerID).sorted() == ["github.com", "password"])
+            #expect(try fourth.pendingConflicts() == [])
+            // The session and the known device are there after another restart.
+            let fifth = try server.auth()
+            #expect(fifth.currentUser?.uid == uid)
+            guard case .known(let account) = try await fifth.lookup(email: email) else {
                 Issue.record("the device is not known")
                 return
             }
-            #expect(account.methods.contains { $0.name == "twitter.com" && $0.works })
-            try await user.restorePassword("correct horse")
-            let methods = try await user.methods()
-            #expect(
-                try await user.removeMethod("twitter.com", version: methods.version).methods.map(\.method) == [
-                    "password"
-                ]
-            )
-            await expect(.changedMeanwhile) { () throws(AuthError) in
-                try await user.removeMethod("password", version: methods.version)
-            }
-            #expect(try await user.sessions().sessions.contains(where: \.isCurrent))
-            #expect(try await user.events().events.contains { $0.kind == "conflict-opened" })
-            #expect(try await !user.exportData().isEmpty)
-            try await user.endAllSessions()
-            #expect(third.currentUser == nil)
+            #expect(Set(account.methods.map(\.name)).isSuperset(of: ["github.com", "password"]))
         }
     }
 
-    @Test("a conflict is settled by the password of the account, or declined")
-    func settledOrDeclined() async throws {
+    @Test func `a conflict is settled with the password of the account`() async throws {
         try await DevServer.run { server in
+            let email = "ada@example.com"
+            let uid = try await server.signUp(email)
             let auth = try server.auth()
-            try await auth.createUser(withEmail: "bob@example.com", password: "correct horse")
-            try auth.signOut()
-            let github = credential(.gitHub, subject: "78", email: "bob@example.com")
-            let refused = await expect(.accountExistsWithDifferentCredential) { () throws(AuthError) in
-                try await auth.signIn(with: github)
-            }
-            try await #require(refused?.conflict).decline(in: auth)
-            #expect(try auth.pendingConflicts().isEmpty)
-            let again = await expect(.accountExistsWithDifferentCredential) { () throws(AuthError) in
-                try await auth.signIn(with: github)
-            }
-            let conflict = try #require(again?.conflict)
-            let password = EmailAuthProvider.credential(withEmail: "bob@example.com", password: "correct horse")
-            let user = try await conflict.settle(with: password, in: auth).user
-            #expect(user.providerData.map(\.providerID) == ["password", "github.com"])
-            #expect(try await conflict.link(to: user).user == user)
-            let guest = try server.auth()
-            let anonymous = try await guest.signInAnonymously().user
-            let inUse = await expect(.credentialAlreadyInUse) { () throws(AuthError) in
-                try await anonymous.link(with: github)
-            }
-            #expect(try await guest.signIn(with: #require(inUse?.updatedCredential)).user == user)
+            let conflict = try await Self.open(server, email, auth)
+            let wrong = EmailAuthProvider.credential(withEmail: email, password: "wrong password")
+            let refusal = await #expect(throws: AuthError.self) { try await conflict.settle(with: wrong, in: auth) }
+            #expect(refusal?.code == .wrongPassword)
+            #expect(try auth.pendingConflicts().count == 1)
+            let known = EmailAuthProvider.credential(withEmail: email, password: DevServer.password)
+            let user = try await conflict.settle(with: known, in: auth).user
+            #expect(user.uid == uid && auth.currentUser === user)
+            #expect(try await server.account(email).providers == ["github.com", "password"])
+            #expect(try auth.pendingConflicts() == [])
         }
     }
 
-    @Test("an unproven address is confirmed by the mailed code, with and without an account")
-    func unprovenAddress() async throws {
+    @Test func `a declined conflict is closed for every client`() async throws {
         try await DevServer.run { server in
-            let first = try server.auth()
-            try await first.createUser(withEmail: "cy@example.com", password: "correct horse")
-            try await server.send(
-                "PATCH",
-                "/v2/projects/demo-concord/config?updateMask=linkPolicy.unprovenAddress",
-                ["linkPolicy": ["unprovenAddress": "confirm"]]
-            )
-            for email in ["cy@example.com", "new@example.com"] {
-                let store = InMemorySessionStore()
-                let auth = try server.auth(store)
-                let refused = await expect(.accountExistsWithDifferentCredential) { () throws(AuthError) in
-                    try await auth.signIn(with: credential(.gitHub, subject: email, email: email))
-                }
-                let conflict = try #require(refused?.conflict)
-                #expect(conflict.kind == .unprovenAddress)
-                let proof = try await conflict.prove(code: server.mailedCode(to: email), in: auth)
-                #expect(proof.accountExists == (email == "cy@example.com"))
-                let result = try await conflict.resolve(in: server.auth(store))
-                #expect(result.user.providerData.map(\.providerID).contains("github.com"))
-                #expect(result.additionalUserInfo?.isNewUser == (email == "new@example.com"))
-                #expect(try auth.pendingConflicts().isEmpty)
-            }
+            let email = "ada@example.com"
+            try await server.signUp(email)
+            let (auth, copy) = (try server.auth(), try server.auth("copy"))
+            let conflict = try await Self.open(server, email, auth)
+            try await conflict.decline(in: auth)
+            #expect(try auth.pendingConflicts() == [])
+            let late = await #expect(throws: AuthError.self) { try await conflict.startProof(in: copy) }
+            #expect(late?.code == .conflictClosed || late?.code == .conflictUnknown, "\(late as Any)")
+            #expect(try await server.account(email).providers == ["password"])
         }
     }
 
-    @Test("a first sign-in asks, and two accounts are merged and separated again")
-    func firstSignInAndMerge() async throws {
+    @Test func `a lookup proves the mailbox and signs in`() async throws {
         try await DevServer.run { server in
+            let email = "ada@example.com"
+            let uid = try await server.signUpProven(email)
             let auth = try server.auth()
-            let google = credential(.google, subject: "80", email: "dan@gmail.com")
-            let asked = await expect(.asksFirst) { () throws(AuthError) in
-                try await auth.signIn(with: google, asksFirst: true)
+            #expect(try await auth.lookup(email: email) == .mailSent)
+            let wrong = await #expect(throws: AuthError.self) {
+                try await auth.prove(lookupCode: "00000000", email: email)
             }
-            let user = try await #require(asked?.firstSignIn).createAccount(in: auth).user
-            let other = try await server.auth().createUser(withEmail: "dan@example.com", password: "correct horse").user
-            let preview = try await user.previewMerge(with: other)
-            let choices = Dictionary(uniqueKeysWithValues: preview.undecided.map { ($0, MergeSide.survivor) })
-            let merge = try await user.merge(with: other, choices: choices)
-            #expect(merge.state == .committed)
-            #expect(try await user.merges().first?.canUndo == true)
-            #expect(try await user.undoMerge(merge.id).state == .undone)
-            #expect(auth.currentUser == nil)
+            #expect(wrong?.code == .wrongProof)
+            let proven = try await auth.prove(lookupCode: server.digits(to: email), email: email)
+            #expect(proven.email == email && proven.signsIn && proven.lastUsed == "password")
+            #expect(try await proven.signIn(in: auth).user.uid == uid)
+            // A stranger gets the answer of every address.
+            #expect(try await server.auth("stranger").lookup(email: "no-account@example.com") == .mailSent)
+        }
+    }
+
+    @Test func `a lookup settles a conflict`() async throws {
+        try await DevServer.run { server in
+            let email = "ada@example.com"
+            let uid = try await server.signUpProven(email)
+            let auth = try server.auth()
+            let conflict = try await Self.open(server, email, auth)
+            _ = try await auth.lookup(email: email)
+            let proven = try await auth.prove(lookupCode: server.digits(to: email), email: email)
+            try await proven.prove(conflict, in: auth)
+            #expect(try await conflict.resolve(in: auth).user.uid == uid)
+            #expect(try await server.account(email).providers == ["github.com", "password"])
         }
     }
 }

@@ -1,3 +1,4 @@
+import AccountTestSupport
 import Subprocess
 import Testing
 

@@ -1,15 +1,17 @@
 import AccountTestSupport
 import ConcordAuth
 import Foundation
-import Testing
+import HTTPClient
+import JSON
 
-#if canImport(FoundationNetworking)
-import FoundationNetworking
-#endif
-
-/// `concord dev`, the real program, on a database of the tests, with clients of it.
+/// `concord dev`, the real program, on a database of one test, and a folder for the session stores of clients.
 struct DevServer: Sendable {
-    let url: URL
+    let url: String
+    let database: TestDatabase
+    let folder: String
+
+    static let project = "demo-concord"
+    static let password = "correct horse"
 
     static func run(_ body: @Sendable (DevServer) async throws -> Void) async throws {
         try await TestDatabase.with { database in
@@ -22,78 +24,145 @@ struct DevServer: Sendable {
                     let words = line.split(separator: " ")
                     return words.first == "URL" ? words.last.map(String.init) : nil
                 },
-                { url in try await body(DevServer(url: #require(URL(string: url)))) }
+                { url in try await body(DevServer(url: url, database: database, folder: folder)) }
             )
         }
     }
 
-    /// A process of an app. Processes with one store are one device.
-    func auth(_ store: any SessionStore = InMemorySessionStore()) throws(AuthError) -> Auth {
+    /// The file of a session store.
+    func store(_ name: String) -> String { "\(folder)/\(name).json" }
+
+    /// A client on the session store `name`. Another client on the same store is the app after a restart.
+    func auth(_ name: String = "app", at address: String? = nil) throws -> Auth {
         try Auth(
             configuration: AuthConfiguration(
-                server: url,
+                server: try Self.url(address ?? url),
                 apiKey: "any",
-                projectID: "demo-concord",
-                appID: "1:42:ios:ab",
-                bundleID: "com.example.app",
-                sessions: store
+                projectID: Self.project,
+                sessions: FileSessionStore(file: URL(fileURLWithPath: store(name)))
             )
         )
     }
 
-    /// Sends a request as an administrator.
-    @discardableResult
-    func send(_ method: String, _ path: String, _ body: JSONValue? = nil) async throws -> JSONValue {
-        let response = try await URLSessionTransport()
-            .send(
-                HTTPRequest(
-                    method: method,
-                    url: #require(URL(string: url.absoluteString + path)),
-                    headers: ["Authorization": "Bearer owner", "Content-Type": "application/json"],
-                    body: body.map { try JSONEncoder().encode($0) },
-                    timeout: 60
-                )
+    static func url(_ text: String) throws -> URL {
+        guard let url = URL(string: text) else { throw Missing(what: "a URL in \(text)") }
+        return url
+    }
+
+    /// A made-up token of GitHub, as `concord dev` accepts it.
+    static func gitHubToken(_ email: String, subject: String? = nil) -> String {
+        let claims: JSON.JSONValue = [
+            "sub": .string(subject ?? "subject-of-\(email)"), "email": .string(email), "name": "Ada",
+        ]
+        return claims.text
+    }
+
+    // MARK: Requests beside the client
+
+    func send(
+        _ method: String,
+        _ path: String,
+        _ body: JSON.JSONValue? = nil,
+        bearer: String? = nil
+    ) async throws -> (status: Int, json: JSON.JSONValue) {
+        var fields: [(name: String, value: String)] = []
+        if let bearer { fields.append(("Authorization", "Bearer \(bearer)")) }
+        if body != nil { fields.append(("Content-Type", "application/json")) }
+        let response = try await HTTPClient.HTTPTransport.shared.response(
+            to: HTTPClient.HTTPTransport.Request(
+                method,
+                path.hasPrefix("http") ? path : url + path,
+                fields: fields,
+                body: body.map { Array($0.text.utf8) } ?? [],
+                responseBody: .collected(bytesMax: 1 << 20),
+                deadline: .now + .seconds(600)
             )
-        #expect(response.status == 200, "\(method) \(path)")
-        return try JSONDecoder().decode(JSONValue.self, from: response.body)
+        )
+        return (response.status, (try? JSON.JSONValue(parsing: response.body)) ?? .null)
     }
 
-    /// The newest code that proves a conflict.
-    func conflictCode() async throws -> String {
-        let proofs = try await send("GET", "/emulator/v1/projects/demo-concord/conflictProofs")
-        return try #require(proofs["conflictProofs"]?.arrayValue?.last?["code"]?.stringValue)
+    /// Changes the configuration of the project.
+    func configure(_ mask: String, _ value: JSON.JSONValue) async throws {
+        let path = "/v2/projects/\(Self.project)/config?updateMask=\(mask)"
+        let answer = try await send("PATCH", path, value, bearer: "owner")
+        guard answer.status == 200 else { throw Missing(what: "the change of \(mask): \(answer.json.text)") }
     }
 
-    /// The code in the mail to an address, as soon as the mail is there.
-    func mailedCode(to email: String) async throws -> String {
-        while true {
-            let mails = try await send("GET", "/inbox/messages")["messages"]?.arrayValue ?? []
-            if let code = mails.first(where: { $0["to"]?.stringValue == email && $0["code"] != nil })?["code"] {
-                return try #require(code.stringValue)
-            }
-            try await Task.sleep(nanoseconds: 50_000_000)
+    /// The newest entry about `value` in a list of the routes for development.
+    private func newest(_ list: String, _ name: String, _ value: String) async throws -> JSON.JSONValue {
+        let entries = try await send("GET", "/emulator/v1/projects/\(Self.project)/\(list)").json[list]?.array ?? []
+        guard let entry = entries.last(where: { $0[name]?.string == value }) else {
+            throw Missing(what: "\(value) in \(list)")
         }
+        return entry
+    }
+
+    /// The newest mailed link to `email`.
+    func link(to email: String) async throws -> String {
+        try await newest("oobCodes", "email", email).text("oobLink")
+    }
+
+    /// The code of the newest mail that proves a conflict.
+    func conflictCode(of email: String) async throws -> String {
+        try await newest("conflictProofs", "email", email).text("code")
+    }
+
+    /// The code of the newest text to `number`.
+    func text(to number: String) async throws -> String {
+        try await newest("verificationCodes", "phoneNumber", number).text("code")
+    }
+
+    /// The eight digits of the newest mail to `email`, from the inbox.
+    func digits(to email: String) async throws -> String {
+        let messages = try await send("GET", "/inbox/messages").json["messages"]?.array ?? []
+        guard let code = messages.first(where: { $0["to"]?.string == email })?["code"]?.string else {
+            throw Missing(what: "a mail to \(email)")
+        }
+        return code
+    }
+
+    /// The account as an administrator reads it.
+    func account(_ email: String) async throws -> JSON.JSONValue {
+        let body: JSON.JSONValue = ["email": [.string(email)]]
+        let path = "/v1/projects/\(Self.project)/accounts:lookup"
+        guard let account = try await send("POST", path, body, bearer: "owner").json["users"]?.array?.first else {
+            throw Missing(what: "an account of \(email)")
+        }
+        return account
+    }
+
+    /// Creates an account with a password, by a client that forgets it.
+    @discardableResult
+    func signUp(_ email: String) async throws -> String {
+        let auth = try auth("sign-up-\(UUID())")
+        return try await auth.createUser(withEmail: email, password: Self.password).user.uid
+    }
+
+    /// Creates an account with a password and a proven address.
+    @discardableResult
+    func signUpProven(_ email: String) async throws -> String {
+        let uid = try await signUp(email)
+        let body: JSON.JSONValue = ["localId": .string(uid), "emailVerified": true]
+        let answer = try await send("POST", "/v1/projects/\(Self.project)/accounts:update", body, bearer: "owner")
+        guard answer.status == 200 else { throw Missing(what: "the change of \(email): \(answer.json.text)") }
+        return uid
     }
 }
 
-/// A credential of a provider that names an address, as `concord dev` accepts it.
-func credential(_ provider: AuthProviderID, subject: String, email: String) -> AuthCredential {
-    OAuthProvider.credential(providerID: provider, idToken: #"{"sub":"\#(subject)","email":"\#(email)"}"#)
+/// A value that a test cannot do without.
+struct Missing: Error, CustomStringConvertible {
+    let what: String
+
+    var description: String { "There is no \(what)." }
 }
 
-/// Expects an error of this code.
-@discardableResult
-func expect(
-    _ code: AuthErrorCode,
-    _ operation: () async throws(AuthError) -> some Any,
-    sourceLocation: SourceLocation = #_sourceLocation
-) async -> AuthError? {
-    do throws(AuthError) {
-        _ = try await operation()
-        Issue.record("no error instead of \(code)", sourceLocation: sourceLocation)
-        return nil
-    } catch {
-        #expect(error.code == code, sourceLocation: sourceLocation)
-        return error
+extension JSON.JSONValue {
+    /// The text of a member.
+    func text(_ name: String) throws -> String {
+        guard let text = self[name]?.string else { throw Missing(what: "`\(name)`") }
+        return text
     }
+
+    /// The ids of the providers of an account.
+    var providers: [String] { (self["providerUserInfo"]?.array ?? []).compactMap { $0["providerId"]?.string }.sorted() }
 }

@@ -63,7 +63,9 @@ extension AuthError {
         if (error as? URLError)?.code == .dataLengthExceedsMaximum {
             return AuthError(.invalidServerAnswer, "the answer of \(url.host ?? "") is too long", underlying: error)
         }
-        return AuthError(.networkError, "no answer from \(url.host ?? "the server")", underlying: error)
+        // The reason, for example a certificate that is not trusted. It does not contain the address of the request.
+        let host = url.host ?? "the server"
+        return AuthError(.networkError, "no answer from \(host): \(error.localizedDescription)", underlying: error)
     }
 }
 

@@ -1,15 +1,14 @@
-import AccountTestSupport
 import Glibc
-import Subprocess
+package import Subprocess
 import Synchronization
 import SystemPackage
 import Testing
 
 /// A program beside the tests that says, in a line of its output, that it is ready.
-enum RunningProgram {
+package enum RunningProgram {
     /// Starts it, runs `body` with what `recognize` finds in its output, and ends it and all it started, however the
     /// body ends.
-    static func run<Found: Sendable, Output: Sendable>(
+    package static func run<Found: Sendable, Output: Sendable>(
         _ executable: Executable,
         _ arguments: [String],
         recognizing recognize: @escaping @Sendable (String) -> Found?,
@@ -18,7 +17,7 @@ enum RunningProgram {
         var options = PlatformOptions()
         options.createSession = true
         let environment = Dictionary(
-            uniqueKeysWithValues: AccountTestSupport.Repository.environment.map {
+            uniqueKeysWithValues: Repository.environment.map {
                 (Environment.Key(stringLiteral: $0.key), $0.value)
             }
         )
@@ -26,7 +25,7 @@ enum RunningProgram {
             executable,
             arguments: Arguments(arguments),
             environment: .custom(environment),
-            workingDirectory: FilePath(AccountTestSupport.Repository.root),
+            workingDirectory: FilePath(Repository.root),
             platformOptions: options,
             input: .none,
             output: .sequence,
@@ -62,8 +61,8 @@ enum RunningProgram {
     }
 
     /// The program ended before it was ready; what it said last is why.
-    struct NeverReady: Error {
-        let output: String
+    package struct NeverReady: Error {
+        package let output: String
     }
 
     /// The last lines of a program's output.
@@ -76,13 +75,13 @@ enum RunningProgram {
     }
 
     /// The folder of the built programs, which is the folder of this one.
-    static func folder() throws -> String {
+    package static func folder() throws -> String {
         let program = try #require(realpath("/proc/self/exe", nil))
         defer { free(program) }
         return "/" + String(cString: program).split(separator: "/").dropLast().joined(separator: "/")
     }
 
-    static func built(_ name: String) throws -> Executable {
+    package static func built(_ name: String) throws -> Executable {
         .path(FilePath("\(try folder())/\(name)"))
     }
 }

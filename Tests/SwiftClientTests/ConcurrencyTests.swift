@@ -1,0 +1,66 @@
+import ConcordAuth
+import Foundation
+import HTTPClient
+import JSON
+import Testing
+
+/// Many callers at once on one session store, against `concord dev`.
+@Suite struct ConcurrencyTests {
+    /// The number of refreshes that the server answered, from its metrics.
+    private static func refreshes(_ server: DevServer) async throws -> Int {
+        let response = try await HTTPClient.HTTPTransport.shared.response(
+            to: HTTPClient.HTTPTransport.Request(
+                "GET",
+                server.url + "/metrics",
+                responseBody: .collected(bytesMax: 1 << 22),
+                deadline: .now + .seconds(600)
+            )
+        )
+        let name = #"concord_http_requests_total{route="POST /v1/token","#
+        return String(decoding: response.body, as: UTF8.self).split(separator: "\n")
+            .filter { $0.hasPrefix(name) }
+            .compactMap { $0.split(separator: " ").last.flatMap { Int($0) } }
+            .reduce(0, +)
+    }
+
+    @Test func `1,000 tasks that need a token cause one refresh`() async throws {
+        try await DevServer.run { server in
+            let auth = try server.auth()
+            let user = try await auth.createUser(withEmail: "ada@example.com", password: DevServer.password).user
+            let old = try await user.getIDToken()
+            #expect(try await Self.refreshes(server) == 0)
+            let tokens = try await withThrowingTaskGroup(of: String.self) { group in
+                for _ in 0..<1_000 { group.addTask { try await user.getIDToken(forcingRefresh: true) } }
+                return try await group.reduce(into: Set()) { $0.insert($1) }
+            }
+            #expect(tokens.count == 1 && !tokens.contains(old))
+            #expect(try await Self.refreshes(server) == 1)
+        }
+    }
+
+    @Test func `64 sign-ins at once on one store leave one consistent session`() async throws {
+        try await DevServer.run { server in
+            var uids: Set<String> = []
+            for number in 0..<64 { uids.insert(try await server.signUp("user-\(number)@example.com")) }
+            let users = try await withThrowingTaskGroup(of: String.self) { group in
+                for number in 0..<64 {
+                    // Every second one is another process with the same file.
+                    let auth = try server.auth()
+                    group.addTask {
+                        let email = "user-\(number)@example.com"
+                        return try await auth.signIn(withEmail: email, password: DevServer.password).user.uid
+                    }
+                }
+                return try await group.reduce(into: Set()) { $0.insert($1) }
+            }
+            // Each caller got the user of its own sign-in.
+            #expect(users == uids)
+            let user = try #require(try server.auth().storedUser())
+            #expect(uids.contains(user.uid))
+            let result = try await user.getIDTokenResult(forcingRefresh: true)
+            #expect(result.claims["sub"]?.stringValue == user.uid)
+            try await user.reload()
+            #expect(try await server.account(user.email ?? "")["localId"]?.string == user.uid)
+        }
+    }
+}
