@@ -5,7 +5,7 @@ import JSON
 import Testing
 
 /// The owner's account against `concord dev`: links, numbers, second factors, merges, suspended methods.
-@Suite struct AccountTests {
+@Suite(.serialized, .devServer) struct AccountTests {
     @Test func `the client knows what the server supports`() async throws {
         try await DevServer.run { server in
             let info = try await server.auth().serverInfo()
@@ -19,7 +19,7 @@ import Testing
             var settings = ActionCodeSettings()
             settings.url = try DevServer.url("http://localhost/finish?page=2")
             settings.handleCodeInApp = true
-            let email = "ada@example.com"
+            let email = server.address()
             try await server.auth().sendSignInLink(toEmail: email, actionCodeSettings: settings)
             let link = try await server.link(to: email)
 
@@ -32,14 +32,16 @@ import Testing
             let restarted = try server.auth()
             let user = try await restarted.signIn(link: link).user
             #expect(user.email == email && user.isEmailVerified)
-            let used = await #expect(throws: AuthError.self) { try await restarted.signIn(withEmail: email, link: link) }
+            let used = await #expect(throws: AuthError.self) {
+                try await restarted.signIn(withEmail: email, link: link)
+            }
             #expect(used?.code == .invalidActionCode)
         }
     }
 
     @Test func `a provider's page signs in by a port of this machine`() async throws {
         try await DevServer.run { server in
-            let email = "ada@example.com"
+            let email = server.address()
             let auth = try server.auth()
             let provider = OAuthProvider(providerID: .gitHub, auth: auth)
             let result = try await auth.signIn(
@@ -57,7 +59,7 @@ import Testing
             let other = await #expect(throws: AuthError.self) {
                 try await result.user.reauthenticate(
                     with: provider,
-                    uiDelegate: HandlerPage(server: server, email: "other@example.com").browser
+                    uiDelegate: HandlerPage(server: server, email: server.address("other")).browser
                 )
             }
             #expect(other?.code == .userMismatch)
@@ -110,7 +112,7 @@ import Testing
 
     @Test func `an authenticator app is the second factor of a sign-in`() async throws {
         try await DevServer.run { server in
-            let email = "ada@example.com"
+            let email = server.address()
             let uid = try await server.signUpProven(email)
             let auth = try server.auth()
             let user = try await auth.signIn(withEmail: email, password: DevServer.password).user
@@ -145,7 +147,7 @@ import Testing
 
     @Test func `a text is the second factor of a sign-in, and a conflict is settled behind it`() async throws {
         try await DevServer.run { server in
-            let (email, number) = ("ada@example.com", "+16505550142")
+            let (email, number) = (server.address(), "+16505550143")
             let uid = try await server.signUpProven(email)
             let auth = try server.auth()
             let provider = PhoneAuthProvider.provider(auth: auth)
@@ -156,7 +158,10 @@ import Testing
                 uiDelegate: browser,
                 multiFactorSession: user.multiFactor.session()
             )
-            let enrolled = provider.credential(withVerificationID: id, verificationCode: try await server.text(to: number))
+            let enrolled = provider.credential(
+                withVerificationID: id,
+                verificationCode: try await server.text(to: number)
+            )
             try await user.multiFactor.enroll(
                 with: PhoneMultiFactorGenerator.assertion(with: enrolled),
                 displayName: nil
@@ -193,7 +198,7 @@ import Testing
 
     @Test func `a method that the owner's proof suspended is restored`() async throws {
         try await DevServer.run { server in
-            let email = "ada@example.com"
+            let email = server.address()
             let uid = try await server.signUp(email)
             let auth = try server.auth()
             var settings = ActionCodeSettings()
@@ -224,8 +229,8 @@ import Testing
     @Test func `two accounts of one person are merged, and the merge is undone`() async throws {
         try await DevServer.run { server in
             let (auth, otherAuth) = (try server.auth(), try server.auth("other"))
-            let user = try await auth.createUser(withEmail: "ada@example.com", password: DevServer.password).user
-            let token = DevServer.gitHubToken("ada@example.org")
+            let user = try await auth.createUser(withEmail: server.address(), password: DevServer.password).user
+            let token = DevServer.gitHubToken(server.address("grace"))
             let other = try await otherAuth.signIn(with: GitHubAuthProvider.credential(withToken: token)).user
             let preview = try await user.previewMerge(with: other)
             #expect(preview.survivor == user.uid && preview.absorbed == other.uid)
@@ -251,7 +256,7 @@ import Testing
 
     @Test func `sessions are listed and ended, and a deleted account is gone`() async throws {
         try await DevServer.run { server in
-            let email = "ada@example.com"
+            let email = server.address()
             try await server.signUpProven(email)
             let (auth, otherAuth) = (try server.auth(), try server.auth("other"))
             let user = try await auth.signIn(withEmail: email, password: DevServer.password).user

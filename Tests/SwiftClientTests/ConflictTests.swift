@@ -3,7 +3,7 @@ import JSON
 import Testing
 
 /// Conflicts against `concord dev`. Each new client on the same session store stands for the app after a restart.
-@Suite struct ConflictTests {
+@Suite(.serialized, .devServer) struct ConflictTests {
     /// Signs in with GitHub, as a stranger to the account of `email`.
     private static func open(_ server: DevServer, _ email: String, _ auth: Auth) async throws -> AuthConflict {
         let token = DevServer.gitHubToken(email)
@@ -19,7 +19,7 @@ import Testing
 
     @Test func `a conflict is proven and settled by later launches`() async throws {
         try await DevServer.run { server in
-            let email = "ada@example.com"
+            let email = server.address()
             let uid = try await server.signUpProven(email)
             _ = try await Self.open(server, email, try server.auth())
 
@@ -55,7 +55,7 @@ import Testing
 
     @Test func `a conflict is settled with the password of the account`() async throws {
         try await DevServer.run { server in
-            let email = "ada@example.com"
+            let email = server.address()
             let uid = try await server.signUp(email)
             let auth = try server.auth()
             let conflict = try await Self.open(server, email, auth)
@@ -73,7 +73,7 @@ import Testing
 
     @Test func `a declined conflict is closed for every client`() async throws {
         try await DevServer.run { server in
-            let email = "ada@example.com"
+            let email = server.address()
             try await server.signUp(email)
             let (auth, copy) = (try server.auth(), try server.auth("copy"))
             let conflict = try await Self.open(server, email, auth)
@@ -87,7 +87,7 @@ import Testing
 
     @Test func `a lookup proves the mailbox and signs in`() async throws {
         try await DevServer.run { server in
-            let email = "ada@example.com"
+            let email = server.address()
             let uid = try await server.signUpProven(email)
             let auth = try server.auth()
             #expect(try await auth.lookup(email: email) == .mailSent)
@@ -99,13 +99,13 @@ import Testing
             #expect(proven.email == email && proven.signsIn && proven.lastUsed == "password")
             #expect(try await proven.signIn(in: auth).user.uid == uid)
             // A stranger gets the answer of every address.
-            #expect(try await server.auth("stranger").lookup(email: "no-account@example.com") == .mailSent)
+            #expect(try await server.auth("stranger").lookup(email: server.address("no-account")) == .mailSent)
         }
     }
 
     @Test func `a lookup settles a conflict`() async throws {
         try await DevServer.run { server in
-            let email = "ada@example.com"
+            let email = server.address()
             let uid = try await server.signUpProven(email)
             let auth = try server.auth()
             let conflict = try await Self.open(server, email, auth)

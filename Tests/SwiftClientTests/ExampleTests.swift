@@ -4,7 +4,7 @@ import JSON
 import Testing
 
 /// `examples/swift` as a person uses it.
-@Suite struct ExampleTests {
+@Suite(.serialized, .devServer) struct ExampleTests {
     /// The owner of an account with a password.
     private static let owner: @Sendable (String) async throws -> ExampleApp.Reply? = { question in
         switch question {
@@ -17,7 +17,10 @@ import Testing
 
     @Test func `the conflict of the example is settled in 30 lines`() throws {
         let file = Repository.root + "/examples/swift/Sources/Conflict.swift"
-        let lines = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n", omittingEmptySubsequences: false)
+        let lines = try String(contentsOfFile: file, encoding: .utf8).split(
+            separator: "\n",
+            omittingEmptySubsequences: false
+        )
         let begin = try #require(lines.firstIndex(of: "// begin: conflict"))
         let end = try #require(lines.firstIndex(of: "// end: conflict"))
         let counted = lines[(begin + 1)..<end].filter { !$0.allSatisfy(\.isWhitespace) }
@@ -28,7 +31,7 @@ import Testing
     @Test func `sign up, meet a conflict, settle it with the password, reauthenticate, delete`() async throws {
         try await DevServer.run { server in
             let app = ExampleApp(server: server.url, store: server.store("example"))
-            let email = "ada@example.com"
+            let email = server.address()
             let signUp = try await app.run("sign-up", email, answer: Self.owner)
             #expect(signUp.exitCode == 0, "\(signUp.output)")
             #expect(signUp.output.contains("\(email) signs in with password\n"))
@@ -59,7 +62,7 @@ import Testing
     @Test func `settle a conflict with a mailed code`() async throws {
         try await DevServer.run { server in
             let app = ExampleApp(server: server.url, store: server.store("example"))
-            let email = "ada@example.com"
+            let email = server.address()
             let uid = try await server.signUpProven(email)
             let github = try await app.run("github", DevServer.gitHubToken(email)) { question in
                 switch question {
@@ -77,7 +80,7 @@ import Testing
     @Test func `decline a conflict`() async throws {
         try await DevServer.run { server in
             let app = ExampleApp(server: server.url, store: server.store("example"))
-            let email = "ada@example.com"
+            let email = server.address()
             try await server.signUpProven(email)
             let github = try await app.run("github", DevServer.gitHubToken(email)) { _ in .text("decline") }
             #expect(github.output.hasSuffix("No user is signed in.\n"), "\(github.output)")
@@ -91,7 +94,7 @@ import Testing
             let app = ExampleApp(server: server.url, store: server.store("example"))
             let unknown = try await app.run("dance")
             #expect(unknown.exitCode == 64 && unknown.output.hasPrefix("usage: concord-example"))
-            let wrong = try await app.run("sign-in", "ada@example.com") { _ in .text("wrong") }
+            let wrong = try await app.run("sign-in", server.address()) { _ in .text("wrong") }
             #expect(wrong.exitCode == 1, "\(wrong.output)")
             #expect(wrong.output.contains("concord-example: userNotFound (EMAIL_NOT_FOUND): "))
             let insecure = try await ExampleApp(server: "http://id.example.com", store: app.store).run("status")

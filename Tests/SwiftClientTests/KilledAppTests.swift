@@ -4,7 +4,7 @@ import Testing
 
 /// An app that is killed by SIGKILL while it waits continues with its next launch: nothing is lost, nothing is done
 /// twice.
-@Suite struct KilledAppTests {
+@Suite(.serialized, .devServer) struct KilledAppTests {
     /// The two ways by which the owner of an account settles a conflict.
     enum Way: String, CaseIterable, Sendable {
         case password
@@ -39,7 +39,7 @@ import Testing
     )
     func `killed at a question, the app continues there`(_ way: Way, _ question: String) async throws {
         try await DevServer.run { server in
-            let email = "ada@example.com"
+            let email = server.address()
             let uid = try await server.signUpProven(email)
             let app = ExampleApp(server: server.url, store: server.store("example"))
             let killed = try await app.run(
@@ -64,7 +64,7 @@ import Testing
             try await HoldingProxy.run(before: server.url) { proxy in
                 var number = 1
                 while true {
-                    let email = "\(way)-\(part)-\(number)@example.com"
+                    let email = server.address("\(way)-\(part)-\(number)")
                     let uid = try await server.signUpProven(email)
                     let app = ExampleApp(server: proxy.url, store: server.store("\(way)-\(part)-\(number)"))
                     proxy.hold(part, ofExchange: number)
@@ -116,7 +116,7 @@ import Testing
         try await DevServer.run { server in
             try await HoldingProxy.run(before: server.url) { proxy in
                 for part in HoldingProxy.Part.allCases {
-                    let email = "\(part)@example.com"
+                    let email = server.address("\(part)")
                     let app = ExampleApp(server: proxy.url, store: server.store("\(part)"))
                     proxy.hold(part, ofExchange: 1)
                     let killed = try await app.run(

@@ -3,43 +3,43 @@ import ConcordAuth
 import Foundation
 import HTTPClient
 import JSON
+import Testing
 
-/// `concord dev`, the real program, on a database of one test, and a folder for the session stores of clients.
+/// `concord dev`, the real program, which the tests of a suite share. Each test has a folder for session stores, and
+/// addresses that no other test uses.
 struct DevServer: Sendable {
     let url: String
-    let database: TestDatabase
     let folder: String
 
     static let project = "demo-concord"
     static let password = "correct horse"
 
+    @TaskLocal fileprivate static var current: DevServer?
+
+    /// Runs a test against the server of its suite.
     static func run(_ body: @Sendable (DevServer) async throws -> Void) async throws {
-        try await TestDatabase.with { database in
-            let folder = FileManager.default.temporaryDirectory.appendingPathComponent("concord-client-\(UUID())").path
-            defer { try? FileManager.default.removeItem(atPath: folder) }
-            try await RunningProgram.run(
-                try RunningProgram.built("concord"),
-                ["dev", "--port", "0", "--database-url", database.url, "--data-dir", folder],
-                recognizing: { line in
-                    let words = line.split(separator: " ")
-                    return words.first == "URL" ? words.last.map(String.init) : nil
-                },
-                { url in try await body(DevServer(url: url, database: database, folder: folder)) }
-            )
-        }
+        guard let current else { throw Missing(what: "server: give the suite the trait `.devServer`") }
+        try await body(
+            DevServer(url: current.url, folder: current.folder + "/" + UUID().uuidString.prefix(8).lowercased())
+        )
     }
+
+    /// An address of the test.
+    func address(_ name: String = "ada") -> String { "\(name)-\(folder.suffix(8))@example.com" }
 
     /// The file of a session store.
     func store(_ name: String) -> String { "\(folder)/\(name).json" }
 
     /// A client on the session store `name`. Another client on the same store is the app after a restart.
-    func auth(_ name: String = "app", at address: String? = nil) throws -> Auth {
+    func auth(_ name: String = "app") throws -> Auth {
         try Auth(
             configuration: AuthConfiguration(
-                server: try Self.url(address ?? url),
+                server: try Self.url(url),
                 apiKey: "any",
                 projectID: Self.project,
-                sessions: FileSessionStore(file: URL(fileURLWithPath: store(name)))
+                sessions: FileSessionStore(file: URL(fileURLWithPath: store(name))),
+                // A test machine may be slow and shared.
+                requestTimeout: 300
             )
         )
     }
@@ -147,6 +147,36 @@ struct DevServer: Sendable {
         guard answer.status == 200 else { throw Missing(what: "the change of \(email): \(answer.json.text)") }
         return uid
     }
+}
+
+/// Gives the tests of a suite one `concord dev`, and ends it after the last of them.
+struct DevServerTrait: SuiteTrait, TestScoping {
+    func provideScope(
+        for test: Test,
+        testCase: Test.Case?,
+        performing function: @concurrent @Sendable () async throws -> Void
+    ) async throws {
+        try await TestDatabase.with { database in
+            let folder = FileManager.default.temporaryDirectory.appendingPathComponent("concord-client-\(UUID())").path
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            try await RunningProgram.run(
+                try RunningProgram.built("concord"),
+                ["dev", "--port", "0", "--database-url", database.url, "--data-dir", folder],
+                recognizing: { line in
+                    let words = line.split(separator: " ")
+                    return words.first == "URL" ? words.last.map(String.init) : nil
+                },
+                { url in
+                    try await DevServer.$current.withValue(DevServer(url: url, folder: folder)) { try await function() }
+                }
+            )
+        }
+    }
+}
+
+extension Trait where Self == DevServerTrait {
+    /// A development server for the suite.
+    static var devServer: Self { DevServerTrait() }
 }
 
 /// A value that a test cannot do without.

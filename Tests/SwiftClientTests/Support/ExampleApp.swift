@@ -41,8 +41,9 @@ struct ExampleApp: Sendable {
         kill: (@Sendable (_ processID: Int32) async -> Void)? = nil
     ) async throws -> Run {
         let program = "\(try RunningProgram.folder())/concord-example"
-        let words =
-            launcher + [program, "--server", server, "--project", project, "--key", key, "--store", store] + arguments
+        // A test machine may be slow and shared.
+        let options = ["--server", server, "--project", project, "--key", key, "--store", store, "--timeout", "300"]
+        let words = launcher + [program] + options + arguments
         let variables = AccountTestSupport.Repository.environment.merging(environment) { $1 }
         let result = try await Subprocess.run(
             words[0].hasPrefix("/") ? .path(FilePath(words[0])) : .name(words[0]),

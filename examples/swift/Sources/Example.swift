@@ -7,7 +7,8 @@ import Foundation
     let person = Person()
 
     static let usage = """
-        usage: concord-example [--server URL] [--project ID] [--key KEY] [--store FILE] COMMAND
+        usage: concord-example [--server URL] [--project ID] [--key KEY] [--store FILE] [--timeout SECONDS]
+                               COMMAND [EMAIL | TOKEN | LINK]
 
           sign-up EMAIL     create an account with a password
           sign-in EMAIL     sign in with a password
@@ -48,7 +49,8 @@ import Foundation
             server: server,
             apiKey: options["--key"] ?? "",
             projectID: options["--project"] ?? "",
-            sessions: options["--store"].map { FileSessionStore(file: URL(fileURLWithPath: $0)) }
+            sessions: options["--store"].map { FileSessionStore(file: URL(fileURLWithPath: $0)) },
+            requestTimeout: options["--timeout"].flatMap { TimeInterval($0) } ?? 30
         )
     }
 
