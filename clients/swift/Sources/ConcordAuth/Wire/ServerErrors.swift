@@ -10,7 +10,8 @@ extension AuthError {
         } else if let type = body?["type"]?.stringValue, type.hasPrefix("urn:concord:problem:") {
             self.init(problem: String(type.dropFirst("urn:concord:problem:".count)), body?.objectValue ?? [:])
         } else if answer.status >= 500 || answer.status == 429 {
-            self = .invalidAnswer(answer, "no error of Concord", at: server)
+            // Concord answers plain text while it is unavailable, and so do proxies.
+            self = .invalidAnswer(answer, "try again later", at: server)
             code = answer.status == 429 ? .tooManyRequests : .serverUnavailable
         } else {
             self = .invalidAnswer(answer, "no error of Concord", at: server)
