@@ -635,13 +635,14 @@ private func conditions(at offset: Int, in file: SourceFile) -> [String] {
     return conditions
 }
 
-/// Returns the offsets of tests with a condition. The allowed ones are for tests that need root or a private PostgreSQL.
+/// Returns the offsets of tests with a condition. The allowed ones are for tests that need root, user namespaces or a
+/// private PostgreSQL.
 private func testsUnderConditions(in file: SourceFile) -> [Int] {
     let code = SwiftScanner(file.text).code
     let allowed = [
         ".enabled(if: SocketProxy.isPossible)", ".enabled(if: geteuid() == 0,",
         ".enabled(if: PgBouncer.supportsNamedStatements)",
-        ".enabled(reason) { try await TestDatabase.isOnCitus",
+        ".enabled(reason) { try await TestDatabase.isOnCitus", ".enabled(reason) { await canReplaceAuthorities()",
     ]
     return offsets(of: ".enabled(", in: code).filter { offset in
         !allowed.contains { code[offset...].starts(with: $0.utf8) }

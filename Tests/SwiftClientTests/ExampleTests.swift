@@ -1,4 +1,5 @@
 import AccountTestSupport
+import ConcordAuth
 import Foundation
 import JSON
 import Testing
@@ -74,6 +75,28 @@ import Testing
             }
             #expect(github.output.hasSuffix("\(email) signs in with github.com, password\n"), "\(github.output)")
             #expect(try await server.account(email)["localId"]?.string == uid)
+        }
+    }
+
+    @Test func `settle a conflict of an account with a second factor`() async throws {
+        try await DevServer.run { server in
+            let app = ExampleApp(server: server.url, store: server.store("example"))
+            let email = server.address()
+            try await server.signUpProven(email)
+            let owner = try server.auth("owner")
+            let user = try await owner.signIn(withEmail: email, password: DevServer.password).user
+            let secret = try await TOTPMultiFactorGenerator.generateSecret(with: user.multiFactor.session())
+            let authenticator = Authenticator(secret: secret.sharedSecretKey())
+            let code = authenticator.code()
+            try await user.multiFactor.enroll(
+                with: TOTPMultiFactorGenerator.assertionForEnrollment(with: secret, oneTimePassword: code),
+                displayName: nil
+            )
+            let github = try await app.run("github", DevServer.gitHubToken(email)) { question in
+                question.hasPrefix("Code") ? .text(authenticator.code(steps: 1)) : try await Self.owner(question)
+            }
+            #expect(github.output.hasSuffix("\(email) signs in with github.com, password\n"), "\(github.output)")
+            #expect(try await app.run("resume").output == "No conflict waits.\n")
         }
     }
 
