@@ -51,7 +51,7 @@ import Testing
             let resumed = try await app.run("resume", answer: Self.owner(server, email, way))
             #expect(resumed.output.hasSuffix("\(email) signs in with github.com, password\n"), "\(resumed.output)")
             // A proof that was stored is not asked for again.
-            if question == "yes or no" { #expect(resumed.questions == ["Link github.com? Type yes or no"]) }
+            if question == "yes or no" { #expect(resumed.questions == ["Link GitHub to \(email)? Type yes or no"]) }
             #expect(try await server.account(email)["localId"]?.string == uid)
             #expect(try await app.run("resume").output == "No conflict waits.\n")
         }

@@ -14,10 +14,10 @@ func signIn(gitHubToken token: String, in auth: Auth, _ person: Person) async th
 /// Settles a stored conflict. If the process is killed at any point, the next launch calls it again.
 func settle(_ conflict: AuthConflict, in auth: Auth, _ person: Person) async throws -> User? {
     let email = conflict.email ?? ""
-    if let user = auth.currentUser, user.email == email { return try await conflict.link(to: user).user }
+    let owner = auth.currentUser.flatMap { $0.email == email ? $0 : nil }
     var proof = conflict.proof
-    while proof == nil {
-        switch person.answer("\(email) has an account. Type password, mail, code or decline") {
+    while owner == nil, proof == nil {
+        switch person.answer("To link GitHub to \(email), type password, mail or code; or decline") {
         case "password":
             let known = EmailAuthProvider.credential(withEmail: email, password: person.secret("Password"))
             return try await conflict.settle(with: known, in: auth).user
@@ -28,7 +28,8 @@ func settle(_ conflict: AuthConflict, in auth: Auth, _ person: Person) async thr
         }
     }
     for method in proof?.suspended ?? [] { person.show("This suspends \(method.method).") }
-    guard person.agrees("Link \(conflict.providerID)") else { return try await decline(conflict, in: auth) }
+    guard person.agrees("Link GitHub to \(email)") else { return try await decline(conflict, in: auth) }
+    if let owner { return try await conflict.link(to: owner).user }
     return try await conflict.resolve(in: auth).user
 }
 // end: conflict

@@ -66,7 +66,7 @@ import Foundation
                 oneTimePassword: person.answer("Code of your authenticator app")
             )
             show(try await resolver.resolveSignIn(with: assertion).user)
-            if try !auth.pendingConflicts().isEmpty { try await perform("resume", "") }
+            if command == "github" || command == "resume" { try await perform("resume", "") }
         }
     }
 
