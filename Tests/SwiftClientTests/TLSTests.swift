@@ -24,7 +24,8 @@ import Testing
                     apiKey: Self.key,
                     projectID: Self.project,
                     sessions: InMemorySessionStore(),
-                    transport: transport
+                    transport: transport,
+                    requestTimeout: 300
                 )
             )
         }
@@ -52,11 +53,11 @@ import Testing
                 "CONCORD_DATABASE_URL=\(database.url)",
                 "CONCORD_KEYS_ENCRYPTION=1:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=", "CONCORD_LISTEN_PORT=0",
                 "CONCORD_LISTEN_TLS_CERTIFICATE=\(folder)/cert.pem", "CONCORD_LISTEN_TLS_KEY=\(folder)/key.pem",
-                "CONCORD_LOG_FORMAT=text",
+                "CONCORD_LOG_FORMAT=text", "CONCORD_LIMITS_REQUEST_TIMEOUT=5m",
             ]
             try await RunningProgram.run(
                 .name("env"),
-                settings + ["\(try RunningProgram.folder())/concord", "serve"],
+                DevServerTrait.patience + settings + ["\(try RunningProgram.folder())/concord", "serve"],
                 recognizing: { line -> String? in
                     guard line.contains(" ready address=") else { return nil }
                     return line.split(separator: ":").last.map { String($0.prefix { $0.isNumber }) }

@@ -3,6 +3,7 @@ import ConcordAuth
 import Foundation
 import HTTPClient
 import JSON
+import Subprocess
 import Testing
 
 /// `concord dev`, the real program, which the tests of a suite share. Each test has a folder for session stores, and
@@ -151,6 +152,13 @@ struct DevServer: Sendable {
 
 /// Gives the tests of a suite one `concord dev`, and ends it after the last of them.
 struct DevServerTrait: SuiteTrait, TestScoping {
+    /// Settings of a server on a test machine, which may be slow and shared.
+    static let patience = [
+        "CONCORD_DATABASE_QUEUE_WAIT_TIMEOUT=60s", "CONCORD_DATABASE_READ_STATEMENT_TIMEOUT=2m",
+        "CONCORD_DATABASE_WRITE_STATEMENT_TIMEOUT=2m", "CONCORD_DATABASE_LOCK_TIMEOUT=2m",
+        "CONCORD_DATABASE_CONNECT_TIMEOUT=60s",
+    ]
+
     func provideScope(
         for test: Test,
         testCase: Test.Case?,
@@ -160,8 +168,11 @@ struct DevServerTrait: SuiteTrait, TestScoping {
             let folder = FileManager.default.temporaryDirectory.appendingPathComponent("concord-client-\(UUID())").path
             defer { try? FileManager.default.removeItem(atPath: folder) }
             try await RunningProgram.run(
-                try RunningProgram.built("concord"),
-                ["dev", "--port", "0", "--database-url", database.url, "--data-dir", folder],
+                .name("env"),
+                Self.patience + [
+                    "\(try RunningProgram.folder())/concord", "dev", "--port", "0", "--database-url", database.url,
+                    "--data-dir", folder,
+                ],
                 recognizing: { line in
                     let words = line.split(separator: " ")
                     return words.first == "URL" ? words.last.map(String.init) : nil
