@@ -153,7 +153,7 @@ import Testing
         #expect(aborted.subtracting(all.problems) == [])
         // A newer sign-in is asked for instead.
         #expect(all.thrown.subtracting(all.problems) == ["insufficient-user-authentication"])
-        // The page prevents these refusals, or they have a type of their own. They would get the text of any refusal.
+        // The page prevents these refusals, or they have another type. They would get the text of any refusal.
         #expect(
             Set(refusals).subtracting(all.problems) == [
                 "merge-refused.account-not-found", "merge-refused.needs-administrator", "merge-refused.same-account",

@@ -193,7 +193,7 @@ struct PendingSignUpTests {
         }
     }
 
-    /// A way in which a conflict is opened.
+    /// The cause of a new conflict.
     enum Opening: String, Sendable, CaseIterable {
         case signIn, handleOfFirstSignIn, takenIdentity, takenAddress
         case waitingHandleInSession, confirmedLink, confirmedOnPageOfConflicts

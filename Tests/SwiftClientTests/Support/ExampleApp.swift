@@ -31,10 +31,8 @@ struct ExampleApp: Sendable {
         let questions: [String]
     }
 
-    /// Runs a command to its end.
-    ///
-    /// - Parameter answer: The reply to a question, the text before its colon. `nil` ends standard input.
-    /// - Parameter kill: Called with the process id; kills the app at a moment of its choice.
+    /// Runs a command to its end. `answer` returns the reply to a question, the text before its colon, or `nil` to end
+    /// standard input. `kill` kills the process at a moment of its choice.
     func run(
         _ arguments: String...,
         answer: @Sendable (_ question: String) async throws -> Reply? = { _ in nil },
