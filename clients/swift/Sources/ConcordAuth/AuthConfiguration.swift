@@ -21,7 +21,8 @@ public struct AuthConfiguration: Sendable {
     /// Where sessions, conflicts and pending links are stored.
     public var sessions: any SessionStore
     public var transport: any HTTPTransport
-    /// Seconds until a call gives up, including repetitions: 30 by default.
+    /// Seconds until a function of this package gives up: 30 by default. They include all requests and repetitions of
+    /// the function. A function that waits for a person or a silent push has a deadline for each request instead.
     public var requestTimeout: TimeInterval
     /// True if sign-ins make this device known to the account (`returnDeviceToken`): a lookup then answers at once.
     /// True by default.
@@ -49,17 +50,17 @@ public struct AuthConfiguration: Sendable {
         self.appID = appID
         self.bundleID = bundleID
         self.languageCode = languageCode
-        self.sessions = sessions ?? Self.platformStore(projectID: projectID)
+        self.sessions = sessions ?? Self.platformStore(server: server, projectID: projectID)
         self.transport = transport ?? URLSessionTransport()
         self.requestTimeout = requestTimeout
         self.now = now
     }
 
-    private static func platformStore(projectID: String) -> any SessionStore {
+    private static func platformStore(server: URL, projectID: String) -> any SessionStore {
         #if canImport(Security)
-        KeychainSessionStore(account: projectID)
+        KeychainSessionStore(account: scope(server: server, projectID: projectID))
         #else
-        FileSessionStore(file: FileSessionStore.defaultFile(projectID: projectID))
+        FileSessionStore(file: FileSessionStore.defaultFile(server: server, projectID: projectID))
         #endif
     }
 
@@ -85,10 +86,14 @@ public struct AuthConfiguration: Sendable {
         }
     }
 
-    /// The server and project as text. Stored sessions and conflicts of other scopes are ignored.
-    var scope: String {
+    /// The server and project as text. A store has a separate state for each scope.
+    var scope: String { Self.scope(server: server, projectID: projectID) }
+
+    /// Different servers and projects have different texts: no part before the project's id can contain a `|`.
+    static func scope(server: URL, projectID: String) -> String {
         let port = server.port.map { ":\($0)" } ?? ""
-        let path = server.path.hasSuffix("/") ? String(server.path.dropLast()) : server.path
+        let encoded = URLComponents(url: server, resolvingAgainstBaseURL: false)?.percentEncodedPath ?? server.path
+        let path = encoded.hasSuffix("/") ? String(encoded.dropLast()) : encoded
         return "\(server.scheme?.lowercased() ?? "")://\(server.host?.lowercased() ?? "")\(port)\(path)|\(projectID)"
     }
 }

@@ -17,6 +17,54 @@ import Testing
         return try #require(error)
     }
 
+    @Test func requestsAndAnswersDescribeNoSecret() throws {
+        let url = try #require(URL(string: "https://id.example.com/v1/token?code=s3cret"))
+        let request = HTTPRequest(
+            method: "POST",
+            url: url,
+            headers: ["Authorization": "Bearer s3cret"],
+            body: Data("s3cret".utf8),
+            timeout: 1
+        )
+        let answer = HTTPResponse(status: 200, headers: ["X-Token": "s3cret"], body: Data("s3cret".utf8))
+        var texts = ["\(request)", String(reflecting: request), "\(answer)", String(reflecting: answer)]
+        var dumped = ""
+        dump(request, to: &dumped)
+        dump(answer, to: &dumped)
+        texts.append(dumped)
+        for text in texts {
+            // 115 51 …: the bytes of the body.
+            #expect(!text.contains("s3cret") && !text.contains("115"))
+        }
+    }
+
+    @Test func aSignInHasOneDeadlineForAllItsRequests() async throws {
+        let rig = Rig()
+        rig.playServer()
+        let auth = try rig.auth()
+        rig.transport.on(Rig.password) { _ in
+            try await Task.sleep(nanoseconds: 200_000_000)
+            return .json(200, .tokens("ada"))
+        }
+        try await auth.signIn(withEmail: "ada@example.com", password: "correct horse")
+        let timeouts = rig.transport.requests.map(\.timeout)
+        #expect(timeouts.count == 2 && timeouts[0] > 29.9 && timeouts[1] < 29.8, "\(timeouts)")
+    }
+
+    @Test func nothingIsSentAfterTheDeadline() async throws {
+        let rig = Rig()
+        rig.playServer()
+        let auth = try rig.auth()
+        let start = Uptime.now()
+        let error = await failure {
+            try await Deadline.$end.withValue(start - 1) {
+                _ = try await auth.signIn(withEmail: "ada@example.com", password: "correct horse")
+            }
+        }
+        #expect(error?.code == .networkError)
+        #expect(rig.transport.requests.isEmpty)
+    }
+
     @Test func html() async throws {
         let page = HTTPResponse(
             status: 200,

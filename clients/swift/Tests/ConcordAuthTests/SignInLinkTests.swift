@@ -52,6 +52,23 @@ import Testing
         #expect(try rig.store.read()?.emailLinks.map(\.email) == ["ada@example.com"])
     }
 
+    @Test func aRefusedRequestForAnotherMailKeepsTheAddressOfTheFirst() async throws {
+        let rig = Rig()
+        rig.playServer()
+        rig.transport.on(Self.send, 200, ["email": "ada@example.com"])
+        let auth = try rig.auth()
+        try await auth.sendSignInLink(toEmail: "ada@example.com", actionCodeSettings: settings())
+        rig.advance(10)
+        rig.transport.on(Self.send) { _ in .error("TOO_MANY_ATTEMPTS_TRY_LATER") }
+        let error = await failure {
+            try await auth.sendSignInLink(toEmail: "ada@example.com", actionCodeSettings: settings())
+        }
+        #expect(error?.code == .tooManyRequests)
+        rig.transport.on(Rig.emailLink) { _ in .json(200, .tokens("ada")) }
+        try await auth.signIn(link: link())
+        #expect(auth.currentUser?.uid == "ada")
+    }
+
     @Test func aRefusedRequestStoresNoAddress() async throws {
         let rig = Rig()
         rig.transport.on(Self.send) { _ in .error("UNAUTHORIZED_DOMAIN : no") }

@@ -3,6 +3,14 @@ import Testing
 
 @testable import ConcordAuth
 
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+private func wait(for semaphore: DispatchSemaphore) { semaphore.wait() }
+
 @Suite struct StoreTests {
     private func permissions(_ url: URL) throws -> Int {
         try #require(try FileManager.default.attributesOfItem(atPath: url.path)[.posixPermissions] as? Int)
@@ -49,6 +57,7 @@ import Testing
                 }
                 if isFirst {
                     var theirs = StoredState()
+                    theirs.scope = "s"
                     theirs.deviceToken = Secret("theirs")
                     _ = try inner.replace(nil, with: theirs)
                 }
@@ -62,7 +71,7 @@ import Testing
             func discard() throws { try inner.discard() }
         }
         let store = Contested()
-        let keeper = StateKeeper(store)
+        let keeper = StateKeeper(store, scope: "s")
         let link = PendingEmailLink(scope: "s", email: "ada@example.com", continueURL: nil, requestTime: Date())
         let (state, _) = try keeper.change { $0.emailLinks.append(link) }
         #expect(state.deviceToken?.text == "theirs")
@@ -72,7 +81,7 @@ import Testing
 
     @Test func aChangeThatChangesNothingWritesNothing() throws {
         let store = InMemorySessionStore()
-        _ = try StateKeeper(store).change { $0.session = nil }
+        _ = try StateKeeper(store, scope: "s").change { $0.session = nil }
         #expect(try store.read() == nil)
     }
 
@@ -94,7 +103,7 @@ import Testing
     }
 
     @Test(arguments: ["", "x", "{", "[]", #"{"format": 1}"#, #"{"format": 1, "version": 3, "session": 7}"#])
-    func aDamagedStoreIsMovedAsideByDiscardAlone(_ text: String) async throws {
+    func aDamagedStoreIsDeletedByDiscardAlone(_ text: String) async throws {
         let directory = TemporaryDirectory()
         let rig = Rig(store: FileSessionStore(file: directory.file))
         rig.playServer()
@@ -105,8 +114,8 @@ import Testing
         #expect(error?.code == .storeUnreadable)
         #expect(try Data(contentsOf: directory.file) == Data(text.utf8))
         try auth.discardStoredState()
-        let broken = URL(fileURLWithPath: directory.file.path + ".broken")
-        #expect(try Data(contentsOf: broken) == Data(text.utf8))
+        let files = try FileManager.default.contentsOfDirectory(atPath: directory.file.deletingLastPathComponent().path)
+        #expect(files == ["session.json.lock"], "no copy has the tokens")
         try await auth.signIn(withEmail: "ada@example.com", password: "correct horse")
         #expect(auth.currentUser?.uid == "ada")
     }
@@ -116,9 +125,56 @@ import Testing
         #expect(throws: SessionStoreError.self) { try store.replace(nil, with: StoredState()) }
     }
 
+    @Test func aWriterDoesNotWaitForAnotherProcessWithoutEnd() throws {
+        let directory = TemporaryDirectory()
+        let store = FileSessionStore(file: directory.file, lockSeconds: 0.1)
+        #expect(try store.replace(nil, with: StoredState()))
+        let lock = open(directory.file.path + ".lock", O_RDWR)
+        defer { close(lock) }
+        #expect(flock(lock, LOCK_EX) == 0)
+        let version = try store.read()?.version
+        #expect(throws: SessionStoreError.self) { try store.replace(version, with: StoredState()) }
+        let keeper = StateKeeper(store, scope: "s")
+        do {
+            _ = try keeper.change { $0.deviceToken = Secret("new") }
+            Issue.record("the change was stored without the lock")
+        } catch { #expect(error.code == .storeNotWritable) }
+        #expect(flock(lock, LOCK_UN) == 0)
+        _ = try keeper.change { $0.deviceToken = Secret("new") }
+        #expect(try keeper.read().deviceToken?.text == "new")
+    }
+
+    @Test func aChangeDoesNotWaitForOthersOfItsProcessWithoutEnd() async throws {
+        let keeper = StateKeeper(InMemorySessionStore(), scope: "s", patience: 0.1)
+        let isInside = DispatchSemaphore(value: 0)
+        let end = DispatchSemaphore(value: 0)
+        let thread = Thread {
+            _ = try? keeper.change { _ in
+                isInside.signal()
+                end.wait()
+            }
+        }
+        thread.start()
+        let error = await Task.detached { () -> AuthError? in
+            await failure {
+                wait(for: isInside)
+                _ = try keeper.change { $0.deviceToken = Secret("new") }
+            }
+        }
+        .value
+        end.signal()
+        #expect(error?.code == .storeNotWritable)
+    }
+
+    @Test func aStateOfAnOlderVersionOfThePackageIsRead() throws {
+        let state = try StoredState(encoded: Data(#"{"format": 1, "version": 3, "ofTomorrow": [1]}"#.utf8))
+        #expect(state.version == 3)
+        #expect(state.conflicts.isEmpty && state.others.isEmpty && state.session == nil && state.signOuts == 0)
+    }
+
     @Test func manyWritersLoseNoChange() async throws {
         let directory = TemporaryDirectory()
-        let keepers = (0..<4).map { _ in StateKeeper(FileSessionStore(file: directory.file)) }
+        let keepers = (0..<4).map { _ in StateKeeper(FileSessionStore(file: directory.file), scope: "s") }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<200 {
                 group.addTask {

@@ -40,7 +40,37 @@ import Testing
             for _ in 0..<1_000 { group.addTask { _ = try await user.getIDToken(forcingRefresh: true) } }
             try await group.waitForAll()
         }
-        #expect(rig.transport.count(Rig.token) == 1)
+        #expect(rig.transport.count(Rig.token) <= 2)
+    }
+
+    @Test func aForcedRefreshDoesNotJoinOneThatWasSentBefore() async throws {
+        let rig = Rig()
+        let (_, user) = try await expired(rig)
+        let gate = Promise<Bool>()
+        let tokens = Locked<[String]>([])
+        rig.transport.on(Rig.token) { _ in
+            let answer = JSONValue.refreshed("ada")
+            tokens.with { $0.append(answer["id_token"]?.stringValue ?? "") }
+            _ = try await gate.value()
+            return .json(200, answer)
+        }
+        let first = Task { try await user.getIDToken() }
+        try await eventually { rig.transport.count(Rig.token) == 1 }
+        // The account gets new claims here.
+        let forced = (0..<100).map { _ in Task { try await user.getIDToken(forcingRefresh: true) } }
+        try await Task.sleep(nanoseconds: 50_000_000)
+        gate.settle(.success(true))
+        _ = try await first.value
+        for task in forced { #expect(try await task.value == tokens.with { $0.dropFirst().first }) }
+        #expect(rig.transport.count(Rig.token) == 2)
+    }
+
+    @Test func aForcedRefreshDoesNotTakeTheTokenOfAnotherProcess() async throws {
+        let rig = Rig()
+        let (_, user) = try await expired(rig)
+        let other = try await rig.auth().currentUser?.getIDToken()
+        #expect(try await user.getIDToken(forcingRefresh: true) != other)
+        #expect(rig.transport.count(Rig.token) == 2)
     }
 
     @Test func aFreshTokenIsNotRefreshed() async throws {

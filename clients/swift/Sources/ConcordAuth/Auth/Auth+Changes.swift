@@ -41,11 +41,15 @@ extension Auth {
 
     /// Notifies listeners of a state that was read or written, unless a newer one was published.
     ///
+    /// - Parameters:
+    ///   - stored: The state.
+    ///   - user: The object to use if the session was ended and reopened.
     /// - Returns: The signed-in user.
     @discardableResult
-    func publish(_ stored: StoredState) -> User? {
+    func publish(_ stored: StoredState, keeping user: User? = nil) -> User? {
         let session = stored.session.flatMap { $0.scope == configuration.scope ? $0 : nil }
         return state.with { state in
+            if state.user == nil, let user, user.sessionID == session?.id { state.user = user }
             let last = state.published
             let isOld = last.map { stored.version < $0.version && $0.version - stored.version < 1 << 32 } ?? false
             if isOld, let user = state.user { return user }

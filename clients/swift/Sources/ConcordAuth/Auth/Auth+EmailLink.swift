@@ -24,18 +24,25 @@ extension Auth {
             continueURL: settings.url?.absoluteString,
             requestTime: configuration.now()
         )
-        _ = try keeper.change { state in
+        let (_, replaced) = try keeper.change { state in
+            let before = state.emailLinks
             state.emailLinks.removeAll {
                 $0.scope == pending.scope && $0.email == email && $0.continueURL == pending.continueURL
             }
             state.emailLinks = (state.emailLinks + [pending]).suffix(StoredState.mostPending)
+            return before.filter { !state.emailLinks.contains($0) }
         }
         do throws(AuthError) {
             try await sendOobCode("EMAIL_SIGNIN", ["email": email.json], settings)
         } catch {
             // Without an answer the mail may be on its way, so the address stays.
             if error.serverCode != nil {
-                _ = try keeper.change { state in state.emailLinks.removeAll { $0 == pending } }
+                // The links of earlier mails stay usable.
+                _ = try keeper.change { state in
+                    let others = state.emailLinks.filter { $0 != pending && !replaced.contains($0) }
+                    state.emailLinks = (replaced + others).sorted { $0.requestTime < $1.requestTime }
+                        .suffix(StoredState.mostPending)
+                }
             }
             throw error
         }
@@ -56,7 +63,8 @@ extension Auth {
     ) async throws(AuthError) -> AuthDataResult {
         let code = try ActionCodeURL.signInCode(of: link.text)
         let continueURL = ActionCodeURL(link: link.text)?.continueURL?.absoluteString
-        let stored = try keeper.read().emailLinks.reversed().filter { $0.scope == configuration.scope }
+        let state = try keeper.read()
+        let stored = state.emailLinks.reversed().filter { $0.scope == configuration.scope }
         let candidates =
             stored.filter { $0.continueURL == continueURL } + stored.filter { $0.continueURL != continueURL }
         var tried: [String] = []
@@ -74,7 +82,8 @@ extension Auth {
                 let result = try await signIn(
                     .post("/v1/accounts:signInWithEmailLink", body),
                     for: purpose,
-                    settling: pendingToken
+                    settling: pendingToken,
+                    since: state.signOuts
                 )
                 forget(candidate.email)
                 return result

@@ -87,11 +87,19 @@ extension Auth {
         settling pendingToken: Secret? = nil,
         asksFirst: Bool = false
     ) async throws(AuthError) -> AuthDataResult {
-        guard case .link(let user, _) = purpose else {
-            return try await send(credential, [:], for: purpose, settling: pendingToken, asksFirst: asksFirst)
-        }
-        return try await user.withToken { (token) async throws(AuthError) in
-            try await send(credential, ["idToken": token.json], for: purpose, settling: pendingToken, asksFirst: false)
+        try await Deadline.limit(configuration.requestTimeout) { () throws(AuthError) in
+            guard case .link(let user, _) = purpose else {
+                return try await send(credential, [:], for: purpose, settling: pendingToken, asksFirst: asksFirst)
+            }
+            return try await user.withToken { (token) async throws(AuthError) in
+                try await send(
+                    credential,
+                    ["idToken": token.json],
+                    for: purpose,
+                    settling: pendingToken,
+                    asksFirst: false
+                )
+            }
         }
     }
 

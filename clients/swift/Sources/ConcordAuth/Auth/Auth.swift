@@ -15,10 +15,13 @@ import Foundation
 ///
 /// **Concurrency.** All functions may be called from any task, at the same time. Sign-ins at once leave one consistent
 /// session, that of the last one that stored it. A cancelled task throws ``AuthErrorCode/taskCancelled`` at once; the
-/// request may have reached the server all the same. Every call ends within ``AuthConfiguration/requestTimeout``.
+/// request may have reached the server all the same. A function has one deadline for all its requests,
+/// ``AuthConfiguration/requestTimeout``; a function that waits for a person or a silent push has one for each request.
+/// A change of the store waits for other writers, 10 seconds at most on the thread of the caller, and then throws
+/// ``AuthErrorCode/storeNotWritable``. Each deadline is a bound for its own wait.
 ///
 /// **Killed apps.** The client stores each result before it returns it. A sign-in whose tokens arrived survives the
-/// end of the process at any later point.
+/// end of the process at any later point. If the store cannot be written, see ``storeFailure``.
 public final class Auth: Sendable {
     struct State {
         /// The user object of the session, as long as the app holds it.
@@ -29,11 +32,18 @@ public final class Auth: Sendable {
         var tokenListeners: [Int: AsyncStream<User?>.Continuation] = [:]
     }
 
+    /// The order of lookups, so that an older answer replaces no newer one.
+    struct Lookups {
+        var started = 0
+        var stored = 0
+    }
+
     public let configuration: AuthConfiguration
     let backend: Backend
     let keeper: StateKeeper
     let tokens: TokenRefresher
     let state = Locked(State())
+    let lookups = Locked(Lookups())
     let webFlows = WebFlows()
     let verification = AppVerification()
     let testSettings = AuthSettings()
@@ -59,7 +69,7 @@ public final class Auth: Sendable {
         var backend = Backend(configuration)
         if let pause { backend.pause = pause }
         self.backend = backend
-        keeper = StateKeeper(configuration.sessions)
+        keeper = StateKeeper(configuration.sessions, scope: configuration.scope)
         tokens = TokenRefresher(backend: backend, keeper: keeper)
     }
 
@@ -107,19 +117,30 @@ public final class Auth: Sendable {
 
     /// Ends the session on this device. Works offline. Conflicts and mailed links stay.
     ///
-    /// A refresh that is under way cannot bring the session back. Other sessions of the account stay; `user.sessions()`
+    /// A refresh that is under way cannot bring the session back. A sign-in that began before the sign-out, in any
+    /// process, stores nothing and throws ``AuthErrorCode/nullUser``; a later one signs in. Other sessions of the account stay; `user.sessions()`
     /// lists them.
     ///
     /// - Throws: ``AuthErrorCode/storeUnreadable`` or ``AuthErrorCode/storeFutureFormat``:
-    ///   ``discardStoredState()`` then ends the session.
+    ///   ``discardStoredState()`` then ends the session. ``AuthErrorCode/storeNotWritable``: the user is signed out in
+    ///   this process, and the store still has the session.
     public func signOut() throws(AuthError) {
-        let scope = configuration.scope
-        let (state, _) = try keeper.change { state in
-            if state.session?.scope == scope { state.session = nil }
+        let changed = try keeper.changeInMemory { state in
+            state.session = nil
+            state.endedSession = nil
             state.redirect = nil
+            state.signOuts &+= 1
         }
-        publish(state)
+        publish(changed.state)
+        if let failure = changed.failure { throw failure }
     }
+
+    /// The failure of the last write, while the newest session is in memory alone; `nil` if everything is stored.
+    ///
+    /// If the store cannot be written, a sign-in throws ``AuthErrorCode/storeNotWritable``, and its user is signed in
+    /// until the process ends. Refreshed tokens are used, and no call fails for them. A later change that can be written
+    /// stores everything.
+    public var storeFailure: AuthError? { keeper.writeFailure }
 
     /// Revokes a token of Sign in with Apple of the current user, at Apple.
     ///
@@ -130,7 +151,7 @@ public final class Auth: Sendable {
     }
 
     /// Starts over with an empty store, after ``AuthErrorCode/storeUnreadable`` or ``AuthErrorCode/storeFutureFormat``.
-    /// ``FileSessionStore`` moves the old file to `<name>.broken`.
+    /// Sessions and pending conflicts of all servers and projects in the store are lost.
     public func discardStoredState() throws(AuthError) {
         try keeper.discard()
         publish(StoredState())

@@ -30,16 +30,33 @@ extension Auth {
     ///   - call: The call. Members about the device are added.
     ///   - purpose: The session that the tokens are for.
     ///   - handle: The handle of the conflict that success settles.
+    ///   - signOuts: The count of sign-outs when the sign-in began; `nil` if it begins now.
     /// - Returns: The user, and what the provider said.
     /// - Throws: The failures of ``check(_:for:)`` and of the call. Nothing but a conflict is stored then.
+    ///   ``AuthErrorCode/nullUser`` if the user signed out meanwhile. ``AuthErrorCode/storeNotWritable`` if the session
+    ///   is in memory alone.
     func signIn(
         _ call: Call<SignInAnswer>,
         for purpose: SignInPurpose,
-        settling handle: Secret? = nil
+        settling handle: Secret? = nil,
+        since signOuts: UInt64? = nil
+    ) async throws(AuthError) -> AuthDataResult {
+        try await Deadline.limit(configuration.requestTimeout) { () throws(AuthError) in
+            try await signInWithinDeadline(call, for: purpose, settling: handle, since: signOuts)
+        }
+    }
+
+    private func signInWithinDeadline(
+        _ call: Call<SignInAnswer>,
+        for purpose: SignInPurpose,
+        settling handle: Secret?,
+        since signOuts: UInt64?
     ) async throws(AuthError) -> AuthDataResult {
         var call = call
         // A store that cannot be read is found out here, before a code or link is used up.
-        let deviceToken = try keeper.read().deviceToken
+        let stored = try keeper.read()
+        let signOuts = signOuts ?? stored.signOuts
+        let deviceToken = stored.deviceToken
         if case .object(var body)? = call.body {
             if call.path.hasPrefix("/v1/") { body["returnSecureToken"] = true }
             if configuration.remembersDevice {
@@ -49,21 +66,43 @@ extension Auth {
             }
             call.body = .object(body)
         }
+        let finished: Finished
+        if let user = purpose.user {
+            finished = try await tokens.replacingTokens(ofSession: user.sessionID) { () throws(AuthError) in
+                try await send(call, for: purpose, settling: handle, since: signOuts)
+            }
+        } else {
+            finished = try await send(call, for: purpose, settling: handle, since: signOuts)
+        }
+        try await loadProfile(of: finished.user)
+        if let failure = finished.failure { throw failure }
+        return AuthDataResult(
+            user: finished.user,
+            additionalUserInfo: AdditionalUserInfo(finished.answer, provider: purpose.provider),
+            credential: finished.answer.credential(provider: purpose.provider)
+        )
+    }
+
+    /// A sign-in whose tokens are stored, or in memory alone after a failure.
+    private struct Finished {
+        let answer: SignInAnswer
+        let user: User
+        let failure: AuthError?
+    }
+
+    /// Sends the call, and checks and stores its answer.
+    private func send(
+        _ call: Call<SignInAnswer>,
+        for purpose: SignInPurpose,
+        settling handle: Secret?,
+        since signOuts: UInt64
+    ) async throws(AuthError) -> Finished {
         let answered: Answered<SignInAnswer>
         do {
             answered = try await backend.send(call)
         } catch {
             throw mismatch(error, for: purpose)
         }
-        return try await finish(answered, for: purpose, settling: handle)
-    }
-
-    /// Checks and stores the answer of a call that signs in.
-    func finish(
-        _ answered: Answered<SignInAnswer>,
-        for purpose: SignInPurpose,
-        settling handle: Secret? = nil
-    ) async throws(AuthError) -> AuthDataResult {
         let answer = answered.value
         do {
             try check(answer, for: purpose)
@@ -83,22 +122,17 @@ extension Auth {
             serverTime: answered.serverTime,
             projectID: configuration.projectID
         )
-        let user = try store(fresh, for: purpose, deviceToken: answer.deviceToken, settling: handle)
-        try await loadProfile(of: user)
-        return AuthDataResult(
-            user: user,
-            additionalUserInfo: AdditionalUserInfo(answer, provider: purpose.provider),
-            credential: answer.credential(provider: purpose.provider)
-        )
+        return try store(fresh, of: answer, for: purpose, settling: handle, since: signOuts)
     }
 
     /// Stores the tokens of a sign-in, or of the user's own session.
     private func store(
         _ fresh: FreshTokens,
+        of answer: SignInAnswer,
         for purpose: SignInPurpose,
-        deviceToken: String?,
-        settling handle: Secret?
-    ) throws(AuthError) -> User {
+        settling handle: Secret?,
+        since signOuts: UInt64
+    ) throws(AuthError) -> Finished {
         if let user = purpose.user, user.uid != fresh.claims.uid {
             if case .reauthenticate = purpose {
                 throw AuthError(.userMismatch, "the credential belongs to another account; the session is unchanged")
@@ -107,23 +141,27 @@ extension Auth {
         }
         let now = configuration.now()
         let new = StoredSession(fresh, scope: configuration.scope, at: now)
-        let (state, isStored) = try keeper.change { state in
+        let changed = try keeper.changeInMemory { state in
             if let user = purpose.user {
-                guard state.session?.id == user.sessionID else { return false }
-                state.session?.take(fresh, at: now)
+                guard state.take(fresh, of: user, at: now) else { return false }
             } else {
+                guard state.signOuts == signOuts else { return false }
                 state.session = new
             }
-            if let deviceToken { state.deviceToken = Secret(deviceToken) }
+            if let deviceToken = answer.deviceToken { state.deviceToken = Secret(deviceToken) }
             if let handle { state.conflicts.removeAll { $0.handle == handle } }
             return true
         }
-        guard isStored else { throw .signedOut }
+        guard changed.result else { throw .signedOut }
         tokens.noteArrival(of: Secret(fresh.idToken))
         // Another sign-in may have replaced this one already. The caller gets the user that it signed in all the same.
-        let current = publish(state)
-        if let user = purpose.user { return user }
-        return current.flatMap { $0.sessionID == new.id ? $0 : nil } ?? User(new, auth: self)
+        let current = publish(changed.state, keeping: purpose.user)
+        let own = current.flatMap { $0.sessionID == new.id ? $0 : nil }
+        return Finished(
+            answer: answer,
+            user: purpose.user ?? own ?? User(new, auth: self),
+            failure: changed.failure?.ofSignIn
+        )
     }
 
     /// Loads the account after its tokens were stored. The sign-in stands if that fails, unless the server says that
@@ -132,7 +170,7 @@ extension Auth {
         do {
             try await user.load()
         } catch {
-            if error.endsSession { throw error }
+            if error.endsSession, !user.isCurrent { throw error }
         }
     }
 

@@ -8,41 +8,25 @@ extension User {
     /// If the server says that the session is not valid, the token is refreshed once and the call repeated: this
     /// device's clock may be wrong. A session that ended is refused by the refresh, and the user signed out.
     ///
-    /// - Parameters:
-    ///   - call: The call. Its bearer is set here.
-    ///   - presentsOthers: True if the call has another session's token too. A refusal then ends neither.
+    /// - Parameter call: The call. Its bearer is set here.
     /// - Returns: The answer.
     /// - Throws: The server's refusal; the errors of ``getIDToken(forcingRefresh:)``.
     func concord<Answer>(
-        _ call: Call<Answer>,
-        presentsOthers: Bool = false
+        _ call: Call<Answer>
     ) async throws(AuthError) -> Answered<Answer> {
-        var call = call
-        let token = try await getIDToken()
-        call.bearer = token
-        do {
+        try await withToken { (token) async throws(AuthError) in
+            var call = call
+            call.bearer = token
             return try await auth.backend.send(call)
-        } catch  where error.serverCode == "invalid-session" {
-            let fresh = try await getIDToken(forcingRefresh: true)
-            call.bearer = fresh
-            do {
-                return try await auth.backend.send(call)
-            } catch {
-                if !presentsOthers { try auth.endSession(of: self, ifInvalid: fresh, error) }
-                throw error
-            }
-        } catch {
-            if !presentsOthers { try auth.endSession(of: self, ifInvalid: token, error) }
-            throw error
         }
     }
 
     /// Signs out on this device, after the server ended the session.
     func forgetSession() throws(AuthError) {
-        let (state, _) = try auth.keeper.change { state in
+        let changed = try auth.keeper.changeInMemory { state in
             if state.session?.id == sessionID { state.session = nil }
         }
-        auth.publish(state)
+        auth.publish(changed.state)
     }
 }
 

@@ -9,9 +9,11 @@ extension AuthConflict {
     ///   ``link(to:)``.
     @discardableResult
     public func settle(with credential: AuthCredential, in auth: Auth) async throws(AuthError) -> AuthDataResult {
-        _ = try auth.newest(self)
-        let result = try await auth.signIn(with: credential)
-        return try await link(to: result.user)
+        try await Deadline.limit(auth.configuration.requestTimeout) { () throws(AuthError) in
+            _ = try auth.newest(self)
+            let result = try await auth.signIn(with: credential)
+            return try await link(to: result.user)
+        }
     }
 
     /// Links the credential that waits to a signed-in user.
@@ -23,18 +25,20 @@ extension AuthConflict {
     ///   identity meanwhile; `invalidCredential` if the conflict has ended: sign in with the provider again.
     @discardableResult
     public func link(to user: User) async throws(AuthError) -> AuthDataResult {
-        let conflict = try user.auth.newest(self)
-        do {
-            let result = try await user.link(with: conflict.credential)
-            try user.auth.forget(conflict)
-            return result
-        } catch {
-            guard error.serverCode == "INVALID_PENDING_TOKEN", try await conflict.isSettled(in: user.auth) else {
-                throw error
+        try await Deadline.limit(user.auth.configuration.requestTimeout) { () throws(AuthError) in
+            let conflict = try user.auth.newest(self)
+            do throws(AuthError) {
+                let result = try await user.link(with: conflict.credential)
+                try user.auth.forget(conflict)
+                return result
+            } catch {
+                guard error.serverCode == "INVALID_PENDING_TOKEN", try await conflict.isSettled(in: user.auth) else {
+                    throw error
+                }
+                try await user.reload()
+                guard user.providerData.contains(where: { $0.providerID == providerID }) else { throw error }
+                return AuthDataResult(user: user, additionalUserInfo: nil, credential: nil)
             }
-            try await user.reload()
-            guard user.providerData.contains(where: { $0.providerID == providerID }) else { throw error }
-            return AuthDataResult(user: user, additionalUserInfo: nil, credential: nil)
         }
     }
 

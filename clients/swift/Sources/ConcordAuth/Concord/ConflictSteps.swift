@@ -13,18 +13,20 @@ extension AuthConflict {
     /// - Throws: `conflictExpired`, `conflictClosed` or `conflictUnknown`: the conflict
     ///   has ended, and is removed from the store.
     public func read(in auth: Auth) async throws(AuthError) -> ConflictStatus {
-        let conflict = try auth.newest(self)
-        guard conflict.kind != .unprovenAddress else { return conflict.localStatus }
-        var call = Call<ConflictWire>.get(Self.path, bearer: conflict.handle.text)
-        if let proof = conflict.proof { call.headers["Concord-Proof"] = proof.token.text }
-        do {
-            let answer = try await conflict.ending(in: auth) { () throws(AuthError) in
-                try await auth.backend.call(call)
+        try await Deadline.limit(auth.configuration.requestTimeout) { () throws(AuthError) in
+            let conflict = try auth.newest(self)
+            guard conflict.kind != .unprovenAddress else { return conflict.localStatus }
+            var call = Call<ConflictWire>.get(Self.path, bearer: conflict.handle.text)
+            if let proof = conflict.proof { call.headers["Concord-Proof"] = proof.token.text }
+            do throws(AuthError) {
+                let answer = try await conflict.ending(in: auth) { () throws(AuthError) in
+                    try await auth.backend.call(call)
+                }
+                return try conflict.store(answer, in: auth)
+            } catch {
+                guard conflict.proof != nil, try auth.newest(self).proof == nil else { throw error }
+                return try await read(in: auth)
             }
-            return try conflict.store(answer, in: auth)
-        } catch {
-            guard conflict.proof != nil, try auth.newest(self).proof == nil else { throw error }
-            return try await read(in: auth)
         }
     }
 
@@ -77,11 +79,14 @@ extension AuthConflict {
     ///   project does not accept sessions.
     @discardableResult
     public func prove(with user: User, in auth: Auth) async throws(AuthError) -> ConflictProof {
-        var conflict = try auth.newest(self)
-        let body: [String: JSONValue?] = ["kind": "session", "idToken": try await user.getIDToken().json]
-        let call = Call<ProvenConflictWire>.post(Self.path + "/proof", body, bearer: conflict.handle.text).once()
-        let proven = try await conflict.ending(in: auth) { () throws(AuthError) in try await auth.backend.call(call) }
-        return try conflict.store(proven, in: auth)
+        try await Deadline.limit(auth.configuration.requestTimeout) { () throws(AuthError) in
+            var conflict = try auth.newest(self)
+            let body: [String: JSONValue?] = ["kind": "session", "idToken": try await user.getIDToken().json]
+            let call = Call<ProvenConflictWire>.post(Self.path + "/proof", body, bearer: conflict.handle.text).once()
+            let proven = try await conflict.ending(in: auth) { () throws(AuthError) in try await auth.backend.call(call)
+            }
+            return try conflict.store(proven, in: auth)
+        }
     }
 
     /// Links the credential to the account and signs its owner in, in one step. For an address without an account, it
@@ -97,21 +102,23 @@ extension AuthConflict {
     ///   prove again. `secondFactorRequired` if the account has a second factor: use ``settle(with:in:)``.
     @discardableResult
     public func resolve(_ proof: ConflictProof? = nil, in auth: Auth) async throws(AuthError) -> AuthDataResult {
-        var conflict = try auth.newest(self)
-        guard let proof = proof ?? conflict.proof else {
-            throw AuthError(.proofRequired, "Prove the mailbox first: startProof(in:), then prove(code:in:).")
+        try await Deadline.limit(auth.configuration.requestTimeout) { () throws(AuthError) in
+            var conflict = try auth.newest(self)
+            guard let proof = proof ?? conflict.proof else {
+                throw AuthError(.proofRequired, "Prove the mailbox first: startProof(in:), then prove(code:in:).")
+            }
+            conflict.proof = proof
+            if conflict.kind == .unprovenAddress, proof.accountExists { conflict = try await conflict.opened(in: auth) }
+            let token = (conflict.proof ?? proof).token
+            let isNew = conflict.kind == .unprovenAddress
+            let path = isNew ? PendingSignUp.path + ":create" : Self.path + ":resolve"
+            let call = Call<SignInAnswer>.post(path, ["proofToken": token.text.json], bearer: conflict.handle.text)
+                .once(Digest.idempotencyKey(conflict.handle, path, token.text))
+            let result = try await conflict.ending(in: auth) { () throws(AuthError) in
+                try await auth.signIn(call, for: .signIn(provider: providerID), settling: conflict.handle)
+            }
+            return isNew ? result.ofNewUser : result
         }
-        conflict.proof = proof
-        if conflict.kind == .unprovenAddress, proof.accountExists { conflict = try await conflict.opened(in: auth) }
-        let token = (conflict.proof ?? proof).token
-        let isNew = conflict.kind == .unprovenAddress
-        let path = isNew ? PendingSignUp.path + ":create" : Self.path + ":resolve"
-        let call = Call<SignInAnswer>.post(path, ["proofToken": token.text.json], bearer: conflict.handle.text)
-            .once(Digest.idempotencyKey(conflict.handle, path, token.text))
-        let result = try await conflict.ending(in: auth) { () throws(AuthError) in
-            try await auth.signIn(call, for: .signIn(provider: providerID), settling: conflict.handle)
-        }
-        return isNew ? result.ofNewUser : result
     }
 
     /// Declines the conflict: its credential becomes unusable, and the account stays as it is.
@@ -135,21 +142,23 @@ extension AuthConflict {
         _ answer: String,
         in auth: Auth
     ) async throws(AuthError) -> ConflictProof {
-        var conflict = try auth.newest(self)
-        guard conflict.kind == .unprovenAddress else {
-            let path = Self.path + "/proof:complete"
-            let call = Call<ProvenConflictWire>.post(path, body, bearer: conflict.handle.text)
-                .once(Digest.idempotencyKey(conflict.handle, path, answer))
-            let proven = try await conflict.ending(in: auth) { () throws(AuthError) in
-                try await auth.backend.call(call)
+        try await Deadline.limit(auth.configuration.requestTimeout) { () throws(AuthError) in
+            var conflict = try auth.newest(self)
+            guard conflict.kind == .unprovenAddress else {
+                let path = Self.path + "/proof:complete"
+                let call = Call<ProvenConflictWire>.post(path, body, bearer: conflict.handle.text)
+                    .once(Digest.idempotencyKey(conflict.handle, path, answer))
+                let proven = try await conflict.ending(in: auth) { () throws(AuthError) in
+                    try await auth.backend.call(call)
+                }
+                return try conflict.store(proven, in: auth)
             }
-            return try conflict.store(proven, in: auth)
+            conflict.proof = try await PendingSignUp.prove(conflict, body, in: auth)
+            try auth.replace(conflict)
+            if conflict.proof?.accountExists == true { conflict = try await conflict.opened(in: auth) }
+            guard let proof = conflict.proof else { throw AuthError(.invalidServerAnswer, "the answer has no proof") }
+            return proof
         }
-        conflict.proof = try await PendingSignUp.prove(conflict, body, in: auth)
-        try auth.replace(conflict)
-        if conflict.proof?.accountExists == true { conflict = try await conflict.opened(in: auth) }
-        guard let proof = conflict.proof else { throw AuthError(.invalidServerAnswer, "the answer has no proof") }
-        return proof
     }
 
     /// Turns a proven sign-up into the proven conflict of the account that has the address.

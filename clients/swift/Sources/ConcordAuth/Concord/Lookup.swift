@@ -109,16 +109,18 @@ extension ProvenLookup {
     ///   request a new lookup.
     @discardableResult
     public func signIn(in auth: Auth, linking conflict: AuthConflict? = nil) async throws(AuthError) -> AuthDataResult {
-        let conflict = try conflict.map { (conflict) throws(AuthError) in try auth.newest(conflict) }
-        let body: [String: JSONValue?] = [
-            "proofToken": proofToken.text.json,
-            "way": "signIn",
-            "pendingToken": conflict?.handle.text.json,
-        ]
-        let call = Call<SignInAnswer>.post(Self.path, body)
-        let result = try await auth.signIn(call, for: .signIn(provider: EmailAuthProvider.id))
-        if let conflict { try await conflict.settled(by: result.user) }
-        return result
+        try await Deadline.limit(auth.configuration.requestTimeout) { () throws(AuthError) in
+            let conflict = try conflict.map { (conflict) throws(AuthError) in try auth.newest(conflict) }
+            let body: [String: JSONValue?] = [
+                "proofToken": proofToken.text.json,
+                "way": "signIn",
+                "pendingToken": conflict?.handle.text.json,
+            ]
+            let call = Call<SignInAnswer>.post(Self.path, body)
+            let result = try await auth.signIn(call, for: .signIn(provider: EmailAuthProvider.id))
+            if let conflict { try await conflict.settled(by: result.user) }
+            return result
+        }
     }
 
     /// Sets a password of the account, and returns its address. It does not sign in.
@@ -126,9 +128,11 @@ extension ProvenLookup {
     /// - Throws: `weakPassword`; `proofExpired`, `proofStale`, `codeUnusable`: request a new lookup.
     @discardableResult
     public func setPassword(_ password: String, in auth: Auth) async throws(AuthError) -> String {
-        let code = try await passwordResetCode(in: auth)
-        try await auth.confirmPasswordReset(withCode: code, newPassword: password)
-        return email
+        try await Deadline.limit(auth.configuration.requestTimeout) { () throws(AuthError) in
+            let code = try await passwordResetCode(in: auth)
+            try await auth.confirmPasswordReset(withCode: code, newPassword: password)
+            return email
+        }
     }
 
     /// Exchanges the proof for the code of a password reset, for ``Auth/confirmPasswordReset(withCode:newPassword:)``.

@@ -105,11 +105,13 @@ extension User {
         with other: User,
         choices: [String: MergeSide] = [:]
     ) async throws(AuthError) -> MergePreview {
-        var body = try await mergeBody(other, choices)
-        body["validateOnly"] = true
-        var call = Call<MergePreview>.post(Self.mergesPath, body)
-        call.isRepeatable = true
-        return try await concord(call, presentsOthers: true).value
+        try await Deadline.limit(auth.configuration.requestTimeout) { () throws(AuthError) in
+            var body = try await mergeBody(other, choices)
+            body["validateOnly"] = true
+            var call = Call<MergePreview>.post(Self.mergesPath, body)
+            call.isRepeatable = true
+            return try await concord(call).value
+        }
     }
 
     /// Merges `other` into this account. The other account's sessions end.
@@ -123,8 +125,10 @@ extension User {
         with other: User,
         choices: [String: MergeSide] = [:]
     ) async throws(AuthError) -> AccountMerge {
-        let call = Call<AccountMerge>.post(Self.mergesPath, try await mergeBody(other, choices)).once()
-        return try await concord(call, presentsOthers: true).value
+        try await Deadline.limit(auth.configuration.requestTimeout) { () throws(AuthError) in
+            let call = Call<AccountMerge>.post(Self.mergesPath, try await mergeBody(other, choices)).once()
+            return try await concord(call).value
+        }
     }
 
     /// Returns a merge of this account.

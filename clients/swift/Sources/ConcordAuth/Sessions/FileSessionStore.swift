@@ -9,22 +9,34 @@ import Musl
 /// A file of mode 0600 in a directory of mode 0700. The default of systems without a Keychain.
 ///
 /// A write goes to a new file, reaches the disk, and replaces the old file in one step: a process that is killed at any
-/// point leaves the old state or the new one. Processes take turns by a lock on `<name>.lock`.
+/// point leaves the old state or the new one. Processes take turns by a lock on `<name>.lock`. A writer waits 5 seconds
+/// for another one, on its own thread, and then throws ``SessionStoreError/unavailable(_:)``. Readers do not wait.
 public final class FileSessionStore: SessionStore {
     /// The longest file that is read: 1 MB.
     private static let maximumBytes = 1 << 20
     private let file: URL
+    private let lockSeconds: TimeInterval
 
     /// - Parameter file: The file. Its directory is created on the first write.
-    public init(file: URL) { self.file = file }
+    public convenience init(file: URL) { self.init(file: file, lockSeconds: 5) }
 
-    /// `$XDG_STATE_HOME/concord-auth/<project>.json`, by default below `~/.local/state`.
-    public static func defaultFile(projectID: String) -> URL {
+    /// - Parameters:
+    ///   - file: The file.
+    ///   - lockSeconds: Seconds to wait for another writer.
+    init(file: URL, lockSeconds: TimeInterval) {
+        self.file = file
+        self.lockSeconds = lockSeconds
+    }
+
+    /// `$XDG_STATE_HOME/concord-auth/<project>-<digest>.json`, by default below `~/.local/state`. The digest is that of
+    /// the server and the project, so two of them never share a file.
+    public static func defaultFile(server: URL, projectID: String) -> URL {
         let environment = ProcessInfo.processInfo.environment
         let state =
             environment["XDG_STATE_HOME"].flatMap { $0.hasPrefix("/") ? URL(fileURLWithPath: $0) : nil }
             ?? URL(fileURLWithPath: NSHomeDirectory()).appendingPathComponent(".local/state")
-        let name = projectID.filter { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") }
+        let readable = projectID.filter { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") }.prefix(64)
+        let name = "\(readable)-" + Digest.hex(of: AuthConfiguration.scope(server: server, projectID: projectID))
         return state.appendingPathComponent("concord-auth").appendingPathComponent("\(name).json")
     }
 
@@ -43,11 +55,14 @@ public final class FileSessionStore: SessionStore {
         }
     }
 
-    /// Moves the file to `<name>.broken`, replacing an earlier one.
+    /// Deletes the file, readable or not: its tokens may still sign in.
     public func discard() throws {
         guard FileManager.default.fileExists(atPath: file.path) else { return }
         try whileLocked {
-            if rename(file.path, file.path + ".broken") != 0, errno != ENOENT { throw Self.failure("move", file.path) }
+            for path in [file.path, file.path + ".new"] where unlink(path) != 0 && errno != ENOENT {
+                throw Self.failure("delete", path)
+            }
+            syncDirectory()
         }
     }
 
@@ -121,8 +136,17 @@ public final class FileSessionStore: SessionStore {
         let descriptor = open(file.path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw Self.failure("open", file.path + ".lock") }
         defer { close(descriptor) }
-        while flock(descriptor, LOCK_EX) != 0 {
-            guard errno == EINTR else { throw Self.failure("lock", file.path + ".lock") }
+        let end = Uptime.now() + lockSeconds
+        var pause: UInt32 = 500
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            guard errno == EINTR || errno == EWOULDBLOCK else { throw Self.failure("lock", file.path + ".lock") }
+            guard Uptime.now() < end else {
+                throw SessionStoreError.unavailable(
+                    "another process holds \(file.path).lock for \(lockSeconds) seconds"
+                )
+            }
+            usleep(pause)
+            pause = min(pause * 2, 16_000)
         }
         return try body()
     }

@@ -23,7 +23,7 @@ public protocol SessionStore: Sendable {
     /// - Throws: ``SessionStoreError``, also if what is stored cannot be read.
     func replace(_ expected: StoredState.Version?, with state: StoredState) throws -> Bool
 
-    /// Removes what is stored, readable or not. ``FileSessionStore`` moves it aside instead.
+    /// Removes what is stored, readable or not.
     func discard() throws
 }
 

@@ -14,7 +14,16 @@ public struct StoredState: Sendable, Codable, Equatable {
     private(set) var format = StoredState.format
     /// The version of this state.
     public internal(set) var version: Version
+    /// The server and project of this state (``AuthConfiguration/scope``); `nil` if nothing was stored for one yet.
+    var scope: String?
+    /// The states of other servers and projects that use the same store, the newest last.
+    var others: [StoredState] = []
     var session: StoredSession?
+    /// Number of sign-outs. A sign-in that finds another number when its tokens arrive began before a sign-out.
+    var signOuts: UInt64 = 0
+    /// The session that a refused refresh ended last. Tokens that an earlier request got reopen it; a sign-out does not
+    /// leave it.
+    var endedSession: UUID?
     /// The token that makes this device known to the accounts that signed in on it.
     var deviceToken: Secret?
     /// Open conflicts, newest last.
@@ -29,6 +38,29 @@ public struct StoredState: Sendable, Codable, Equatable {
     var page: PendingPage?
     /// The receipt of a silent push.
     var pushCredential: PushCredential?
+
+    /// Reads a state of this format. A member that is missing has its default: an older version of the package wrote the
+    /// state. A member that this version does not know is ignored, and lost with the next write; a change that must not
+    /// lose it raises ``format``.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        func list<Element: Decodable>(_ key: CodingKeys) throws -> [Element] {
+            try container.decodeIfPresent([Element].self, forKey: key) ?? []
+        }
+        version = try container.decode(Version.self, forKey: .version)
+        scope = try container.decodeIfPresent(String.self, forKey: .scope)
+        others = try list(.others)
+        session = try container.decodeIfPresent(StoredSession.self, forKey: .session)
+        signOuts = try container.decodeIfPresent(UInt64.self, forKey: .signOuts) ?? 0
+        endedSession = try container.decodeIfPresent(UUID.self, forKey: .endedSession)
+        deviceToken = try container.decodeIfPresent(Secret.self, forKey: .deviceToken)
+        conflicts = try list(.conflicts)
+        emailLinks = try list(.emailLinks)
+        phoneVerifications = try list(.phoneVerifications)
+        redirect = try container.decodeIfPresent(PendingRedirect.self, forKey: .redirect)
+        page = try container.decodeIfPresent(PendingPage.self, forKey: .page)
+        pushCredential = try container.decodeIfPresent(PushCredential.self, forKey: .pushCredential)
+    }
 
     /// An empty state. Versions start at a random number, so that a store that was emptied meanwhile is another one.
     init() { version = .random(in: 0...(.max >> 16)) }
@@ -53,6 +85,9 @@ struct StoredSession: Sendable, Codable, Equatable {
     /// Seconds that the ID token is valid for, from its arrival.
     var lifetime: TimeInterval
     var user: StoredUser
+    /// Number of changes to the account in this session. The answer of a lookup that began before the last change is
+    /// old. Optional, because older versions of the package did not store it.
+    var changes: Int?
 }
 
 /// An account, as `accounts:lookup` describes it.

@@ -40,6 +40,13 @@ extension AuthError {
         .tokenOfAnotherAccount,
         "the answer has an ID token of another account; it was discarded"
     )
+    /// The failure of a store, after a sign-in or a change that succeeded.
+    var ofSignIn: AuthError {
+        var error = self
+        error.message += ". The server has done what was asked; the session lasts until this process ends"
+        return error
+    }
+
     static let signedOut = AuthError(.nullUser, "the user signed out, or another user signed in")
 
     /// True if the server refuses the ID token itself. Nothing was done then.
@@ -47,7 +54,7 @@ extension AuthError {
         serverCode == "TOKEN_EXPIRED" || serverCode == "INVALID_ID_TOKEN" || serverCode == "invalid-session"
     }
 
-    /// True if the failure ends the session: it was revoked, or its account is gone or disabled.
+    /// True if the failure of a refresh or of a lookup ends the session: it was revoked, or its account is gone or disabled.
     var endsSession: Bool {
         switch serverCode {
         case "TOKEN_EXPIRED", "USER_DISABLED", "USER_NOT_FOUND", "INVALID_REFRESH_TOKEN", "INVALID_ID_TOKEN",

@@ -99,10 +99,7 @@ extension User {
         let _: Nothing = try await withToken { (token) async throws(AuthError) in
             try await auth.backend.call(.post("/v1/accounts:delete", ["idToken": token.json]))
         }
-        let (state, _) = try auth.keeper.change { state in
-            if state.session?.id == sessionID { state.session = nil }
-        }
-        auth.publish(state)
+        try forgetSession()
     }
 
     /// Revokes a token of Sign in with Apple at Apple, for example before ``delete()``.

@@ -95,12 +95,37 @@ extension StoredUser {
 }
 
 extension User {
+    private static let mostLookups = 3
+
     /// Loads the account with a fresh token, and stores it in the session.
+    ///
+    /// An answer that is older than a change, or than the answer of a later lookup, is dropped; after a change, the
+    /// account is loaded again.
     func load() async throws(AuthError) {
+        try await Deadline.limit(auth.configuration.requestTimeout) { () throws(AuthError) in
+            for _ in 0..<Self.mostLookups {
+                let start = auth.lookups.with { lookups in
+                    lookups.started += 1
+                    return lookups.started
+                }
+                let changes = try auth.keeper.read().session?.changes
+                let new = try await lookup()
+                if try store(new, start: start, ifChanges: changes) { return }
+            }
+        }
+    }
+
+    private func lookup() async throws(AuthError) -> StoredUser {
         let (account, token) = try await withToken { (token) async throws(AuthError) in
             var call = Call<LookupAnswer>.post("/v1/accounts:lookup", ["idToken": token.json])
             call.isRepeatable = true
-            let users = try await auth.backend.call(call).users ?? []
+            let users: [LookupAnswer.Account]
+            do throws(AuthError) {
+                users = try await auth.backend.call(call).users ?? []
+            } catch {
+                try auth.endSession(of: self, afterLookupWith: token, error)
+                throw error
+            }
             guard users.count == 1 else {
                 throw AuthError(.invalidServerAnswer, "the answer has \(users.count) accounts instead of one")
             }
@@ -109,56 +134,105 @@ extension User {
         guard account.localId == uid else {
             throw AuthError(.tokenOfAnotherAccount, "the answer describes another account; it was discarded")
         }
-        let new = StoredUser(account, signInProvider: try IDToken(token).signInProvider)
-        let (state, isStored) = try auth.keeper.change { state in
-            guard state.session?.id == sessionID else { return false }
-            state.session?.user = new
-            return true
-        }
-        auth.publish(state)
-        if isStored { profile.with { $0 = new } }
+        return StoredUser(account, signInProvider: try IDToken(token).signInProvider)
     }
 
-    /// Changes the account, and takes over the answer: the account and new tokens.
+    /// Stores the answer of a lookup. Returns false if the account changed meanwhile.
+    private func store(_ new: StoredUser, start: Int, ifChanges changes: Int?) throws(AuthError) -> Bool {
+        let changed = try auth.keeper.changeInMemory { state in
+            guard state.session?.id == sessionID else { return true }
+            guard state.session?.changes == changes else { return false }
+            let isNewest = auth.lookups.with { lookups in
+                guard start >= lookups.stored else { return false }
+                lookups.stored = start
+                return true
+            }
+            if isNewest { state.session?.user = new }
+            return true
+        }
+        show(changed.state)
+        return changed.result
+    }
+
+    /// Publishes a state, and shows its account in this object, also if the client has another object of the session.
+    private func show(_ state: StoredState) {
+        auth.publish(state, keeping: self)
+        guard auth.state.with({ $0.user }) !== self else { return }
+        profile.with { profile in
+            if let session = try? auth.keeper.read().session, session.id == sessionID { profile = session.user }
+        }
+    }
+
+    /// Changes the account, and takes over the answer: the account and new tokens. No refresh runs meanwhile.
     ///
     /// - Parameters:
     ///   - body: The request without the ID token.
     ///   - path: The route.
     ///   - adjust: Changes the stored account as the answer does not say; `nil` to load the account instead. The change
     ///     stands if loading fails, so that failure is not an error unless the session ended.
-    /// - Throws: The refusal. The account is unchanged then.
+    /// - Throws: The refusal. The account is unchanged then. ``AuthErrorCode/storeNotWritable`` after a change whose
+    ///   result is in memory alone.
     func change(
         _ body: [String: JSONValue?],
         at path: String = "/v1/accounts:update",
         adjust: (@Sendable (inout StoredUser) -> Void)? = nil
     ) async throws(AuthError) {
-        let answered = try await withToken { (token) async throws(AuthError) in
-            var all = body
-            all["idToken"] = token.json
-            all["returnSecureToken"] = true
-            return try await auth.backend.send(Call<AccountChange>.post(path, all))
+        try await Deadline.limit(auth.configuration.requestTimeout) { () throws(AuthError) in
+            let (isLoaded, failure) = try await withToken { (token) async throws(AuthError) in
+                var all = body
+                all["idToken"] = token.json
+                all["returnSecureToken"] = true
+                return try await change(.post(path, all), adjust)
+            }
+            if !isLoaded {
+                do throws(AuthError) { try await load() } catch { if error.endsSession, !isCurrent { throw error } }
+            }
+            if let failure { throw failure }
         }
-        try take(answered)
-        let answer = answered.value
-        guard answer.providerUserInfo != nil || adjust != nil else {
-            do { try await load() } catch { if error.endsSession { throw error } }
-            return
-        }
-        let (state, isStored) = try auth.keeper.change { state in
-            guard state.session?.id == sessionID, var user = state.session?.user else { return false }
-            user.take(answer)
-            adjust?(&user)
-            state.session?.user = user
-            return true
-        }
-        auth.publish(state)
-        if isStored, let user = state.session?.user { profile.with { $0 = user } }
     }
 
-    /// Takes over the tokens of an answer, if it has any.
-    private func take(_ answered: Answered<AccountChange>) throws(AuthError) {
+    private func change(
+        _ call: Call<AccountChange>,
+        _ adjust: (@Sendable (inout StoredUser) -> Void)?
+    ) async throws(AuthError) -> (isLoaded: Bool, failure: AuthError?) {
+        try await auth.tokens.replacingTokens(ofSession: sessionID) { () throws(AuthError) in
+            try take(try await auth.backend.send(call), adjust)
+        }
+    }
+
+    /// Takes over the tokens and the account of an answer. Returns false if it has no account.
+    private func take(
+        _ answered: Answered<AccountChange>,
+        _ adjust: ((inout StoredUser) -> Void)?
+    ) throws(AuthError) -> (isLoaded: Bool, failure: AuthError?) {
         let answer = answered.value
-        guard let idToken = answer.idToken, let refreshToken = answer.refreshToken else { return }
+        let fresh = try tokens(of: answered)
+        let now = auth.configuration.now()
+        let changed = try auth.keeper.changeInMemory { state in
+            if let fresh {
+                guard state.take(fresh, of: self, at: now) else { return false }
+            } else {
+                guard state.session?.id == sessionID else { return false }
+                state.session?.countChange()
+            }
+            state.session?.user.take(answer)
+            if let adjust, var user = state.session?.user {
+                adjust(&user)
+                state.session?.user = user
+            }
+            return true
+        }
+        if let fresh {
+            guard changed.result else { throw .signedOut }
+            auth.tokens.noteArrival(of: Secret(fresh.idToken))
+        }
+        show(changed.state)
+        return (answer.providerUserInfo != nil || adjust != nil, changed.failure?.ofSignIn)
+    }
+
+    private func tokens(of answered: Answered<AccountChange>) throws(AuthError) -> FreshTokens? {
+        let answer = answered.value
+        guard let idToken = answer.idToken, let refreshToken = answer.refreshToken else { return nil }
         let fresh = try FreshTokens(
             idToken: idToken,
             refreshToken: refreshToken,
@@ -168,14 +242,6 @@ extension User {
             projectID: auth.configuration.projectID
         )
         guard fresh.claims.uid == uid else { throw .tokenOfAnotherAccount }
-        let now = auth.configuration.now()
-        let (state, isStored) = try auth.keeper.change { state in
-            guard state.session?.id == sessionID else { return false }
-            state.session?.take(fresh, at: now)
-            return true
-        }
-        guard isStored else { throw .signedOut }
-        auth.tokens.noteArrival(of: Secret(idToken))
-        auth.publish(state)
+        return fresh
     }
 }

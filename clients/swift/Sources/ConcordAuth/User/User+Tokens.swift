@@ -5,14 +5,21 @@ extension User {
     ///
     /// Any number of tasks may ask at once: one refresh serves all.
     ///
-    /// - Parameter forcingRefresh: True to ask the server for a new token in any case, for example after new claims.
+    /// - Parameter forcingRefresh: True for a token that the server issues after the call began, for example with new
+    ///   claims.
     /// - Returns: The token.
     /// - Throws: ``AuthErrorCode/userTokenExpired``, ``AuthErrorCode/userNotFound`` or ``AuthErrorCode/userDisabled``
     ///   if the session ended (the user is signed out then), ``AuthErrorCode/nullUser`` if the user signed out,
     ///   ``AuthErrorCode/networkError`` otherwise (the session stays).
     public func getIDToken(forcingRefresh: Bool = false) async throws(AuthError) -> String {
+        try await idToken(forcingRefresh ? .new : .fresh)
+    }
+
+    func idToken(_ need: TokenNeed) async throws(AuthError) -> String {
         do throws(AuthError) {
-            let state = try await auth.tokens.freshState(ofSession: sessionID, forcing: forcingRefresh)
+            let state = try await Deadline.limit(auth.configuration.requestTimeout) { () throws(AuthError) in
+                try await auth.tokens.freshState(ofSession: sessionID, need)
+            }
             auth.publish(state)
             guard let session = state.session, session.id == sessionID else { throw .signedOut }
             return session.idToken.text
@@ -36,27 +43,24 @@ extension User {
     ///
     /// If the server refuses the token, the client refreshes it and runs the operation once more: the clock of this
     /// machine may be wrong, or another task may have set a new password. If the session ended, the refresh is refused
-    /// too, and the user is signed out.
+    /// too, and the user is signed out. No other refusal ends the session: it may be about another account, or one
+    /// server may not know the newest token yet.
     func withToken<Result: Sendable>(
         _ operation: (_ token: String) async throws(AuthError) -> Result
     ) async throws(AuthError) -> Result {
-        let token = try await getIDToken()
-        do {
-            return try await operation(token)
-        } catch {
-            guard error.refusesToken else {
-                try auth.endSession(of: self, ifInvalid: token, error)
-                throw error
+        try await Deadline.limit(auth.configuration.requestTimeout) { () throws(AuthError) in
+            let token = try await getIDToken()
+            do throws(AuthError) {
+                return try await operation(token)
+            } catch {
+                guard error.refusesToken else { throw error }
             }
-        }
-        let newer = try await getIDToken(forcingRefresh: true)
-        do {
-            return try await operation(newer)
-        } catch {
-            try auth.endSession(of: self, ifInvalid: newer, error)
-            throw error
+            return try await operation(try await idToken(.other(than: token)))
         }
     }
+
+    /// True if the session is stored.
+    var isCurrent: Bool { (try? auth.keeper.read())?.session?.id == sessionID }
 }
 
 /// An ID token and its claims.
@@ -99,13 +103,13 @@ extension Auth {
         if let state = try? keeper.read() { publish(state) }
     }
 
-    /// Signs the user out if the error says that the session ended, and the session still has the token that was
-    /// refused: a newer one may have come meanwhile, for example with a new password.
-    func endSession(of user: User, ifInvalid token: String, _ error: AuthError) throws(AuthError) {
-        guard error.endsSession else { return }
-        let (state, _) = try keeper.change { state in
+    /// Signs the user out if the answer to a lookup of the session's own account says that the account is gone or
+    /// disabled, and the session still has the token of the lookup.
+    func endSession(of user: User, afterLookupWith token: String, _ error: AuthError) throws(AuthError) {
+        guard error.endsSession, !error.refusesToken else { return }
+        let changed = try keeper.changeInMemory { state in
             if state.session?.id == user.sessionID, state.session?.idToken.text == token { state.session = nil }
         }
-        publish(state)
+        publish(changed.state)
     }
 }

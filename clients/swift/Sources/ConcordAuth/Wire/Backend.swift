@@ -60,7 +60,8 @@ struct Backend: Sendable {
 
     /// The first complete answer, after as many attempts as the call allows.
     private func answer<Answer>(to call: Call<Answer>) async throws(AuthError) -> HTTPResponse {
-        let end = Uptime.now() + (call.timeout ?? configuration.requestTimeout)
+        if Deadline.isOver { throw .deadlineOver }
+        let end = min(Uptime.now() + configuration.requestTimeout, Deadline.end ?? .infinity)
         var attempt = 1
         while true {
             let mayTryAgain = call.mayBeSentAgain && attempt < Self.mostAttempts

@@ -23,8 +23,6 @@ struct Call<Answer: Decodable & Sendable>: Sendable {
     var isRepeatable: Bool
     /// The `Idempotency-Key` of the request. A call that has one may be sent again.
     var idempotencyKey: String?
-    /// Seconds for all attempts together; `nil` for ``AuthConfiguration/requestTimeout``.
-    var timeout: TimeInterval?
 
     var mayBeSentAgain: Bool { isRepeatable || idempotencyKey != nil }
 

@@ -44,6 +44,22 @@ public struct HTTPResponse: Sendable {
     }
 }
 
+// Header fields, bodies and queries have tokens and passwords, so descriptions show none of them.
+
+extension HTTPRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    public var description: String {
+        "HTTPRequest(\(method) \(url.host ?? "")\(url.path), \(body?.count ?? 0) bytes)"
+    }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension HTTPResponse: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    public var description: String { "HTTPResponse(\(status), \(body.count) bytes)" }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
 /// Sends requests. ``URLSessionTransport`` is the implementation that ``AuthConfiguration`` uses unless an app brings
 /// its own, for example to record requests in tests.
 ///

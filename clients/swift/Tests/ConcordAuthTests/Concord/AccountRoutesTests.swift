@@ -143,7 +143,7 @@ struct AccountRoutesTests {
         #expect(user.auth.currentUser == nil)
     }
 
-    @Test("a session that the server does not know is refreshed once, then signed out")
+    @Test("a session that one route refuses is refreshed once; the user is signed out if the refresh is refused too")
     func invalidSession() async throws {
         let server = FakeConcord()
         let user = try await signedIn(server)
@@ -155,6 +155,9 @@ struct AccountRoutesTests {
                 "/concord/v1/account/events", "/v1/token", "/concord/v1/account/events",
             ]
         )
+        #expect(user.auth.currentUser == user)
+        server.script("/v1/token", status: 400, ["error": ["code": 400, "message": "TOKEN_EXPIRED"]])
+        await expect(.userTokenExpired) { try await user.events() }
         #expect(user.auth.currentUser == nil)
     }
 

@@ -24,8 +24,10 @@ struct PendingConflictTests {
 
     private func store(_ conflicts: [AuthConflict]) throws -> InMemorySessionStore {
         let store = InMemorySessionStore()
-        let keeper = StateKeeper(store)
-        _ = try keeper.change { $0.conflicts = conflicts }
+        for conflict in conflicts {
+            let scope = AuthConfiguration.scope(server: conflict.server, projectID: conflict.projectID)
+            _ = try StateKeeper(store, scope: scope).change { $0.conflicts.append(conflict) }
+        }
         return store
     }
 
@@ -47,7 +49,8 @@ struct PendingConflictTests {
             await expect(.conflictUnknown) { try await foreign.decline(in: auth) }
         }
         #expect(fake.requests.isEmpty)
-        #expect(try store.read()?.conflicts.count == 4)
+        #expect(try store.read()?.conflicts.count == 2)
+        #expect(try store.read()?.others.map(\.conflicts.count) == [1, 1])
     }
 
     @Test("expired conflicts are removed from the store")
