@@ -118,7 +118,8 @@ public final class Auth: Sendable {
     /// Ends the session on this device. Works offline. Conflicts and mailed links stay.
     ///
     /// A refresh that is under way cannot bring the session back. A sign-in that began before the sign-out, in any
-    /// process, stores nothing and throws ``AuthErrorCode/nullUser``; a later one signs in. Other sessions of the account stay; `user.sessions()`
+    /// process, stores nothing and throws ``AuthErrorCode/nullUser``; a later one signs in. Other sessions of the
+    /// account stay; `user.sessions()`
     /// lists them.
     ///
     /// - Throws: ``AuthErrorCode/storeUnreadable`` or ``AuthErrorCode/storeFutureFormat``:
@@ -138,7 +139,8 @@ public final class Auth: Sendable {
     /// The failure of the last write, while the newest session is in memory alone; `nil` if everything is stored.
     ///
     /// If the store cannot be written, a sign-in throws ``AuthErrorCode/storeNotWritable``, and its user is signed in
-    /// until the process ends. Refreshed tokens are used, and no call fails for them. A later change that can be written
+    /// until the process ends. Refreshed tokens are used, and no call fails for them. A later change that can be
+    /// written
     /// stores everything.
     public var storeFailure: AuthError? { keeper.writeFailure }
 

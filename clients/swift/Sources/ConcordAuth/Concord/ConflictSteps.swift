@@ -58,7 +58,8 @@ extension AuthConflict {
         try await prove(["code": code.json], code, in: auth)
     }
 
-    /// Proves the mailbox with the mailed link: `…/conflict#handle=…&proof=…` or `…/signin#signUp=…&proof=…`.
+    /// Proves the mailbox with the mailed link: `…/conflict#handle=…&proof=…` or
+    /// `…/signin#signUp=…&proof=…`.
     ///
     /// - Throws: `invalidActionCode` if the address has no proof.
     @discardableResult

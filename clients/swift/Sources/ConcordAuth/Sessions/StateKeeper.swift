@@ -60,7 +60,8 @@ final class StateKeeper: Sendable {
     ///
     /// - Returns: The state as stored, and the result of `change`. If `change` leaves the state as it is, nothing is
     ///   written.
-    /// - Throws: The errors of ``read()``; ``AuthErrorCode/storeNotWritable``, also after 10 seconds of waiting for other
+    /// - Throws: The errors of ``read()``; ``AuthErrorCode/storeNotWritable``, also after 10 seconds of waiting for
+    ///   other
     ///   writers.
     func change<Result>(
         _ change: (inout StoredState) -> Result

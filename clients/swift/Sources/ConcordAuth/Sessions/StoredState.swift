@@ -39,7 +39,8 @@ public struct StoredState: Sendable, Codable, Equatable {
     /// The receipt of a silent push.
     var pushCredential: PushCredential?
 
-    /// Reads a state of this format. A member that is missing has its default: an older version of the package wrote the
+    /// Reads a state of this format. A member that is missing has its default: an older version of the package wrote
+    /// the
     /// state. A member that this version does not know is ignored, and lost with the next write; a change that must not
     /// lose it raises ``format``.
     public init(from decoder: any Decoder) throws {

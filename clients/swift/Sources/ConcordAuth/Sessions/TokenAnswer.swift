@@ -54,7 +54,8 @@ extension AuthError {
         serverCode == "TOKEN_EXPIRED" || serverCode == "INVALID_ID_TOKEN" || serverCode == "invalid-session"
     }
 
-    /// True if the failure of a refresh or of a lookup ends the session: it was revoked, or its account is gone or disabled.
+    /// True if the failure of a refresh or of a lookup ends the session: it was revoked, or its account is gone or
+    /// disabled.
     var endsSession: Bool {
         switch serverCode {
         case "TOKEN_EXPIRED", "USER_DISABLED", "USER_NOT_FOUND", "INVALID_REFRESH_TOKEN", "INVALID_ID_TOKEN",
