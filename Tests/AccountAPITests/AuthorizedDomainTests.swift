@@ -69,7 +69,7 @@ import Testing
                     #expect(answer.json["concordAuthorized"] == .bool(ports.contains(port)), "\(domains) \(port)")
                 }
                 // A page does not become authorized by it.
-                let both = "/v1/projects?concordLoopback=8080&concordDestination=http%3A%2F%2F127.0.0.1%3A8080%2F"
+                let both = "/v1/projects?concordLoopback=8080&concordDestination=https%3A%2F%2Fevil.example%2F"
                 #expect(try await api.send(.get, both).json["concordAuthorized"] == false)
             }
         }

@@ -44,7 +44,10 @@ extension SourceRule {
         case "AccountLinking", "JSON": ["FoundationEssentials"]
         case "PrometheusMetrics": ["Synchronization"]
         case _ where path.hasPrefix("Tests/"):
-            ["Foundation", "FoundationEssentials", "FoundationNetworking", "Glibc", "Synchronization", "Testing"]
+            [
+                "Dispatch", "Foundation", "FoundationEssentials", "FoundationNetworking", "Glibc", "Synchronization",
+                "Testing",
+            ]
         default: ["FoundationEssentials", "Glibc", "Musl", "Synchronization"]
         }
     }

@@ -139,9 +139,9 @@ struct VectorRunner {
                 parts["link"] = link
                 parts["oobCode"] = String(code.1)
             }
-            if parts["secret"] == nil, let secret = link.firstMatch(of: #/[#&](?:proof|lookup|signUp)=([^&]+)/#) {
-                parts["secret"] = String(secret.1)
-            }
+            // A link may have a handle too, before the secret.
+            let secret = link.firstMatch(of: #/[#&]proof=([^&]+)/#) ?? link.firstMatch(of: #/[#&]lookup=([^&]+)/#)
+            if parts["secret"] == nil, let secret { parts["secret"] = String(secret.1) }
         }
         return parts
     }

@@ -83,8 +83,10 @@ final class TokenRefresher: Sendable {
             case .wait(let promise): try await Self.wait(for: promise)
             case .join(let promise): return try await promise.value(until: Deadline.end)
             case .start(let promise):
-                // Detached: the deadline of this caller is not that of the others.
-                Task.detached { [self] in await refresh(id, replacing: session.idToken, promise) }
+                // The deadline of this caller is not that of the others.
+                Task { [self] in
+                    await Deadline.$end.withValue(nil) { await refresh(id, replacing: session.idToken, promise) }
+                }
                 return try await promise.value(until: Deadline.end)
             }
         }
@@ -130,7 +132,7 @@ final class TokenRefresher: Sendable {
         return try await request()
     }
 
-    /// Waits for the end of a flight, whatever it is.
+    /// Waits for the end of a flight, with or without success.
     private static func wait(for promise: Promise<StoredState>) async throws(AuthError) {
         do {
             _ = try await promise.value(until: Deadline.end)
