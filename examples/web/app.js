@@ -105,6 +105,9 @@ async function signOut() {
 
 const texts = {
   "invalid-login-credentials": "The address or the password is wrong.",
+  // Without enumeration protection, as in development.
+  "invalid-password": "The address or the password is wrong.",
+  "email-not-found": "The address or the password is wrong.",
   "email-exists": "An account with this address already exists. Sign in to it.",
   "wrong-proof": "The code is wrong. Use the newest email.",
   "network-request-failed": "There is no connection to the service. Try again.",
