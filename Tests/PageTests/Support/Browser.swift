@@ -107,7 +107,7 @@ struct Browser: Sendable {
     /// Waits until the expression holds. The bound only keeps a failure from hanging.
     func wait(until script: String, sourceLocation: SourceLocation = #_sourceLocation) async throws {
         let clock = ContinuousClock()
-        let deadline = clock.now + .seconds(600)
+        let deadline = clock.now + .seconds(90)
         while try await value("Boolean(\(script))") != true {
             guard clock.now < deadline else {
                 let seen = try await text()
@@ -120,7 +120,7 @@ struct Browser: Sendable {
 
     /// Waits until these are the windows there are.
     func wait(forWindows expected: [String], sourceLocation: SourceLocation = #_sourceLocation) async throws {
-        let deadline = ContinuousClock.now + .seconds(600)
+        let deadline = ContinuousClock.now + .seconds(90)
         while try await windows() != expected {
             try #require(ContinuousClock.now < deadline, "other windows are open", sourceLocation: sourceLocation)
             try await Task.sleep(for: .milliseconds(20))
