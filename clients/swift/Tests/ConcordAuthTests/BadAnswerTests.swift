@@ -48,7 +48,7 @@ import Testing
         }
         try await auth.signIn(withEmail: "ada@example.com", password: "correct horse")
         let timeouts = rig.transport.requests.map(\.timeout)
-        #expect(timeouts.count == 2 && timeouts[0] > 29.9 && timeouts[1] < 29.8, "\(timeouts)")
+        #expect(timeouts.count == 2 && timeouts[1] < timeouts[0] - 0.1, "\(timeouts)")
     }
 
     @Test func nothingIsSentAfterTheDeadline() async throws {
@@ -140,17 +140,16 @@ import Testing
     }
 
     @Test func aServerThatDoesNotAnswer() async throws {
-        let start = Uptime.now()
         // A transport that ignores its deadline and its cancellation.
         let error = try await signInError { _ in
             await withUnsafeContinuation { continuation in
-                DispatchQueue.global().asyncAfter(deadline: .now() + 60) {
+                DispatchQueue.global().asyncAfter(deadline: .now() + Rig.patience) {
                     continuation.resume(returning: HTTPResponse(status: 200))
                 }
             }
         }
+        // An answer would be another error.
         #expect(error.code == .networkError)
-        #expect(Uptime.now() - start < 30)
     }
 
     @Test func anErrorThatThisVersionDoesNotKnow() async throws {
@@ -199,7 +198,7 @@ import Testing
         let rig = Rig()
         rig.transport.on(Rig.password) { _ in
             await withUnsafeContinuation { continuation in
-                DispatchQueue.global().asyncAfter(deadline: .now() + 60) {
+                DispatchQueue.global().asyncAfter(deadline: .now() + Rig.patience) {
                     continuation.resume(returning: HTTPResponse(status: 200))
                 }
             }
@@ -207,12 +206,10 @@ import Testing
         let auth = try rig.auth()
         let task = Task { try await auth.signIn(withEmail: "ada@example.com", password: "correct horse") }
         try await eventually { rig.transport.count(Rig.password) == 1 }
-        let start = Uptime.now()
         task.cancel()
         let error = await failure { _ = try await task.value }
         #expect(error?.code == .taskCancelled)
         #expect(error?.underlying is CancellationError)
-        #expect(Uptime.now() - start < 30)
     }
 
     @Test func anEmptyKeyIsRefused() throws {

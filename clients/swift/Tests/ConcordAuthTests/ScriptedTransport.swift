@@ -15,7 +15,7 @@ final class ScriptedTransport: HTTPTransport {
     private let state = Locked(State())
 
     var requests: [HTTPRequest] { state.with { $0.requests } }
-    var withoutDeadline: Int { requests.count { !($0.timeout > 0 && $0.timeout <= 30) } }
+    var withoutDeadline: Int { requests.count { !($0.timeout > 0 && $0.timeout <= Rig.patience) } }
 
     /// Requests of a path.
     func count(_ path: String) -> Int { requests.count { $0.url.path == path } }

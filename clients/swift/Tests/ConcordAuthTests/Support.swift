@@ -13,6 +13,9 @@ struct Rig {
     static let token = "/v1/token"
     static let update = "/v1/accounts:update"
 
+    /// In seconds. A busy machine must not end a call.
+    static let patience: TimeInterval = 600
+
     let transport = ScriptedTransport()
     let store: any SessionStore
     /// Pauses between attempts that the client asked for.
@@ -29,7 +32,7 @@ struct Rig {
 
     /// A client, as a new process makes one.
     func auth(
-        requestTimeout: TimeInterval = 30,
+        requestTimeout: TimeInterval = Self.patience,
         apiKey: String = "key",
         transport: (any HTTPTransport)? = nil
     ) throws -> Auth {
@@ -130,9 +133,9 @@ func failure(_ body: () async throws -> Void) async -> AuthError? {
     }
 }
 
-/// Waits until a condition holds, at most 5 seconds.
+/// Waits until a condition holds, at most 10 minutes: the machine may be busy.
 func eventually(_ condition: () -> Bool) async throws {
-    for _ in 0..<500 where !condition() { try await Task.sleep(nanoseconds: 10_000_000) }
+    for _ in 0..<60_000 where !condition() { try await Task.sleep(nanoseconds: 10_000_000) }
 }
 
 /// A directory that is removed at the end.

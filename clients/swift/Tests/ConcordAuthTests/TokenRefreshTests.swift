@@ -32,12 +32,20 @@ import Testing
     @Test func oneThousandForcedRefreshesAreOneToo() async throws {
         let rig = Rig()
         let (_, user) = try await expired(rig)
+        let callers = Locked(0)
         rig.transport.on(Rig.token) { _ in
+            try await eventually { callers.with { $0 } == 1_000 }
+            // The last caller has counted itself, and is about to wait.
             try await Task.sleep(nanoseconds: 200_000_000)
             return .json(200, .refreshed("ada"))
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for _ in 0..<1_000 { group.addTask { _ = try await user.getIDToken(forcingRefresh: true) } }
+            for _ in 0..<1_000 {
+                group.addTask {
+                    callers.with { $0 += 1 }
+                    _ = try await user.getIDToken(forcingRefresh: true)
+                }
+            }
             try await group.waitForAll()
         }
         #expect(rig.transport.count(Rig.token) <= 2)
@@ -57,8 +65,15 @@ import Testing
         let first = Task { try await user.getIDToken() }
         try await eventually { rig.transport.count(Rig.token) == 1 }
         // The account gets new claims here.
-        let forced = (0..<100).map { _ in Task { try await user.getIDToken(forcingRefresh: true) } }
-        try await Task.sleep(nanoseconds: 50_000_000)
+        let callers = Locked(0)
+        let forced = (0..<100).map { _ in
+            Task {
+                callers.with { $0 += 1 }
+                return try await user.getIDToken(forcingRefresh: true)
+            }
+        }
+        try await eventually { callers.with { $0 } == 100 }
+        try await Task.sleep(nanoseconds: 200_000_000)
         gate.settle(.success(true))
         _ = try await first.value
         for task in forced { #expect(try await task.value == tokens.with { $0.dropFirst().first }) }

@@ -251,6 +251,7 @@ final class FakeConcord: Sendable {
             bundleID: "com.example.app",
             sessions: store,
             transport: Process(self, end),
+            requestTimeout: Rig.patience,
             now: now
         )
         configuration.languageCode = "fr"
