@@ -31,8 +31,9 @@ struct DevServer: Sendable {
     /// The file of a session store.
     func store(_ name: String) -> String { "\(folder)/\(name).json" }
 
-    /// A client on the session store `name`. Another client on the same store is the app after a restart.
-    func auth(_ name: String = "app") throws -> Auth {
+    /// A client on the session store `name`. Another client on the same store is the app after a restart. `later` moves
+    /// its clock, in seconds.
+    func auth(_ name: String = "app", later: TimeInterval = 0) throws -> Auth {
         try Auth(
             configuration: AuthConfiguration(
                 server: try Self.url(url),
@@ -40,7 +41,8 @@ struct DevServer: Sendable {
                 projectID: Self.project,
                 sessions: FileSessionStore(file: URL(fileURLWithPath: store(name))),
                 // A test machine may be slow and shared.
-                requestTimeout: 300
+                requestTimeout: 300,
+                now: { Date() + later }
             )
         )
     }
