@@ -18,7 +18,7 @@ public struct AuthConfiguration: Sendable {
     public var bundleID: String?
     /// The language of mails and texts (BCP 47), for example `fr`.
     public var languageCode: String?
-    /// Where sessions, conflicts and pending links are stored.
+    /// The store of sessions, conflicts and pending links.
     public var sessions: any SessionStore
     public var transport: any HTTPTransport
     /// Seconds until a function of this package gives up: 30 by default. They include all requests and repetitions of

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Where a mailed link leads.
+/// The destination of a mailed link.
 public struct ActionCodeSettings: Sendable {
     /// The page or app screen after the link, with any state of the app in its query. Its host must be an authorized
     /// domain of the project. The server returns it unchanged.

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What a mailed code does.
+/// The operation of a mailed code.
 public enum ActionCodeOperation: Int, Sendable {
     /// An operation that this version of the client does not know.
     case unknown = 0
@@ -96,7 +96,7 @@ extension ActionCodeURL: CustomStringConvertible, CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// What a mailed code is for, as the server says.
+/// The purpose of a mailed code, from the server.
 public struct ActionCodeInfo: Sendable {
     public let operation: ActionCodeOperation
     /// The address that the code concerns, the new one for ``ActionCodeOperation/verifyAndChangeEmail``. Empty for

@@ -12,7 +12,7 @@ extension Auth {
     /// newest. End the loop, or cancel its task, to stop.
     public var authStateChanges: AsyncStream<User?> { changes(\.stateListeners) }
 
-    /// As ``authStateChanges``, and each time the ID token changes.
+    /// The users of ``authStateChanges``, and the user again each time the ID token changes.
     public var idTokenChanges: AsyncStream<User?> { changes(\.tokenListeners) }
 
     private func changes(

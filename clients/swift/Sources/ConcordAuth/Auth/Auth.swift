@@ -103,7 +103,7 @@ public final class Auth: Sendable {
         return publish(state)
     }
 
-    /// As ``currentUser``, but throws if the store cannot be read.
+    /// The signed-in user, as ``currentUser``; throws if the store cannot be read.
     public func storedUser() throws(AuthError) -> User? { publish(try keeper.read()) }
 
     /// The language of mails and texts (BCP 47); `nil` for the project's.

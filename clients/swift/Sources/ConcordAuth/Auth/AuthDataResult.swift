@@ -4,13 +4,13 @@ import Foundation
 public struct AuthDataResult: Sendable {
     /// The signed-in user.
     public let user: User
-    /// What the provider said; `nil` for methods without one.
+    /// The provider's facts about the user; `nil` for methods without a provider.
     public let additionalUserInfo: AdditionalUserInfo?
     /// The provider's tokens, for calls to the provider.
     public let credential: OAuthCredential?
 }
 
-/// What a provider said about a user.
+/// A provider's facts about a user.
 public struct AdditionalUserInfo: Sendable {
     public let providerID: String
     /// The provider's profile, as it sent it.

@@ -40,7 +40,7 @@ struct SignInAnswer: Decodable, Sendable {
     let phoneNumber: String?
     let temporaryProof: String?
 
-    /// What the provider handed out, under the handle of the conflict if there is one.
+    /// The provider's tokens, with the handle of the conflict if there is one.
     func credential(provider: String) -> AuthCredential? {
         let tokens = OAuthTokens(
             idToken: oauthIdToken.map(Secret.init),

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the tokens of an answer are for.
+/// The use of the tokens of an answer.
 enum SignInPurpose: Sendable {
     /// A new session, of any account.
     case signIn(provider: String)

@@ -1,4 +1,4 @@
-/// What proves an identity: a password, a mailed link, a code, or tokens of a provider.
+/// A proof of an identity: a password, a mailed link, a code, or tokens of a provider.
 ///
 /// The providers create credentials: ``EmailAuthProvider``, ``PhoneAuthProvider``, ``GoogleAuthProvider``,
 /// ``GitHubAuthProvider``, ``TwitterAuthProvider``, ``FacebookAuthProvider``, ``OAuthProvider``. An error can carry one

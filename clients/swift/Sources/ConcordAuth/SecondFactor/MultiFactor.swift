@@ -36,7 +36,7 @@ public struct MultiFactor: Sendable {
         try await unenroll(withFactorUID: factor.uid)
     }
 
-    /// As ``unenroll(with:)``, by the factor's id.
+    /// Removes a factor by its id, as ``unenroll(with:)`` does.
     public func unenroll(withFactorUID uid: String) async throws(AuthError) {
         try await user.change(["mfaEnrollmentId": uid.json], at: "/v2/accounts/mfaEnrollment:withdraw") { account in
             account.factors.removeAll { $0.uid == uid }

@@ -46,7 +46,7 @@ struct IDToken: Sendable {
 }
 
 extension StoredUser {
-    /// What an ID token says about an account, until the server was asked.
+    /// The account as an ID token describes it, until the server was asked.
     init(_ token: IDToken) {
         uid = token.uid
         email = token.email

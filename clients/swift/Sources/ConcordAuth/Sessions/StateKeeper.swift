@@ -70,7 +70,8 @@ final class StateKeeper: Sendable {
         return (changed.state, changed.result)
     }
 
-    /// As ``change(_:)``, but a state that cannot be written stays in memory, and is returned with the failure.
+    /// Changes the state as ``change(_:)`` does, but keeps a state that cannot be written in memory, and returns it with
+    /// the failure.
     func changeInMemory<Result>(_ change: (inout StoredState) -> Result) throws(AuthError) -> Change<Result> {
         try apply(change, inMemory: true)
     }

@@ -27,7 +27,7 @@ struct Backend: Sendable {
     /// - Throws: ``AuthError``. ``AuthErrorCode/taskCancelled`` if the task is cancelled, at once.
     func call<Answer>(_ call: Call<Answer>) async throws(AuthError) -> Answer { try await send(call).value }
 
-    /// As ``call(_:)``, with status and header fields.
+    /// The decoded answer of a call, with status and header fields.
     func send<Answer>(_ call: Call<Answer>) async throws(AuthError) -> Answered<Answer> {
         let answer = try await answer(to: call)
         guard (200..<300).contains(answer.status) else {

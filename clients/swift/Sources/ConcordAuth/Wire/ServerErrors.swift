@@ -80,7 +80,7 @@ extension HTTPResponse {
 }
 
 extension DecodingError {
-    /// What is wrong and where. It never quotes a value.
+    /// The fault and its place, without a value.
     var place: String {
         func path(_ context: Context, _ last: (any CodingKey)? = nil) -> String {
             let names = (context.codingPath + (last.map { [$0] } ?? [])).map(\.stringValue)
