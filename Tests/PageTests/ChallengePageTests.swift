@@ -2,7 +2,6 @@ import AccountTestSupport
 import Foundation
 import JSON
 import NIOHTTP1
-import Subprocess
 import Testing
 
 /// `/__/auth/handler?authType=verifyApp`: the real program, a real browser, and a script in place of the challenge's.
@@ -42,34 +41,14 @@ import Testing
                                              {"packageName": "com.example.app"}]}}')
                     """
                 )
-                let file = FileManager.default.temporaryDirectory.appendingPathComponent("concord-\(UUID()).yaml")
-                defer { try? FileManager.default.removeItem(at: file) }
                 let settings = """
-                    database: {url: "\(database.url)"}
-                    listen: {port: 0}
-                    keys: {encryption: "1:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="}
-                    log: {format: json}
                     recaptcha:
                       site_key: the-site-key
                       secret: the secret
                       script_url: \(challenge.address("/api.js"))
                       origins: ["http://127.0.0.1:\(challenge.port)"]
                     """
-                try Data(settings.utf8).write(to: file)
-                try await RunningProgram.run(
-                    .name("sh"),
-                    [
-                        "-c", "exec \"$0\" serve --config \"$1\" 2>&1", try RunningProgram.folder() + "/concord",
-                        file.path,
-                    ],
-                    recognizing: { line -> Int? in
-                        guard let said = try? JSONValue(parsing: Array(line.utf8)), said["message"] == "ready" else {
-                            return nil
-                        }
-                        return said["address"]?.string?.split(separator: ":").last.flatMap { Int($0) }
-                    },
-                    { port in try await body("http://127.0.0.1:\(port)", challenge) }
-                )
+                try await RunningProgram.serve(database, settings) { url in try await body(url, challenge) }
             }
         }
     }

@@ -3,7 +3,6 @@ import Foundation
 import JSON
 import NIOHTTP1
 import Postgres
-import Subprocess
 import Testing
 
 /// `/signin` and `/account` for people with a phone number, in a real browser. Development wants no challenge, so the
@@ -373,13 +372,7 @@ import Testing
                         "mfa": {"state": "ENABLED", "enabledProviders": ["PHONE_SMS"]}}')
                     """
                 )
-                let file = FileManager.default.temporaryDirectory.appendingPathComponent("concord-\(UUID()).yaml")
-                defer { try? FileManager.default.removeItem(at: file) }
                 let settings = """
-                    database: {url: "\(database.url)"}
-                    listen: {port: 0}
-                    keys: {encryption: "1:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="}
-                    log: {format: json}
                     recaptcha:
                       site_key: the-site-key
                       secret: the secret
@@ -390,21 +383,7 @@ import Testing
                       webhook_url: \(outside.address("/sms"))
                       webhook_secret: whsec_BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=
                     """
-                try Data(settings.utf8).write(to: file)
-                try await RunningProgram.run(
-                    .name("sh"),
-                    [
-                        "-c", "exec \"$0\" serve --config \"$1\" 2>&1", try RunningProgram.folder() + "/concord",
-                        file.path,
-                    ],
-                    recognizing: { line -> Int? in
-                        guard let said = try? JSONValue(parsing: Array(line.utf8)), said["message"] == "ready" else {
-                            return nil
-                        }
-                        return said["address"]?.string?.split(separator: ":").last.flatMap { Int($0) }
-                    },
-                    { port in try await body("http://127.0.0.1:\(port)", outside, database) }
-                )
+                try await RunningProgram.serve(database, settings) { url in try await body(url, outside, database) }
             }
         }
     }

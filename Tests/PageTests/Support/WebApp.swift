@@ -1,7 +1,6 @@
 import AccountTestSupport
 import Foundation
 import JSON
-import Subprocess
 import Testing
 
 /// A web app on its own host, which signs a user in on a provider's page as the web SDK does: it puts Concord's frame
@@ -18,15 +17,9 @@ struct WebApp: Sendable {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         try Data(page.utf8).write(to: folder.appendingPathComponent("app.html"))
-        try await RunningProgram.run(
-            .name("python3"),
-            ["-u", "-m", "http.server", "0", "--bind", "127.0.0.1", "--directory", folder.path],
-            recognizing: { (line: String) -> Int? in
-                let words = line.split(separator: " ")
-                return words.firstIndex(of: "port").flatMap { Int(words[$0 + 1]) }
-            },
-            { port in try await body(WebApp(url: { host in "http://\(host):\(port)/app.html" })) }
-        )
+        try await RunningProgram.serveFiles(of: folder) { port in
+            try await body(WebApp(url: { host in "http://\(host):\(port)/app.html" }))
+        }
     }
 
     private static let page = """

@@ -1,7 +1,6 @@
 import AccountTestSupport
 import Foundation
 import JSON
-import Subprocess
 import Testing
 
 /// A web app with `clients/web/concord.js`, on another site than the server. Its content security policy allows its own
@@ -34,18 +33,10 @@ struct WebClientApp: Sendable {
         for (name, text) in texts {
             try Data(text.utf8).write(to: folder.appendingPathComponent(name))
         }
-        try await RunningProgram.run(
-            .name("python3"),
-            ["-u", "-m", "http.server", "0", "--bind", "127.0.0.1", "--directory", folder.path],
-            recognizing: { (line: String) -> Int? in
-                let words = line.split(separator: " ")
-                return words.firstIndex(of: "port").flatMap { Int(words[$0 + 1]) }
-            },
-            { port in
-                // The server is at `127.0.0.1`, which is another site.
-                try await body(WebClientApp(url: { "http://localhost:\(port)/app.html?server=\(server)\($0)" }))
-            }
-        )
+        try await RunningProgram.serveFiles(of: folder) { port in
+            // The server is at `127.0.0.1`, which is another site.
+            try await body(WebClientApp(url: { "http://localhost:\(port)/app.html?server=\(server)\($0)" }))
+        }
     }
 
     private static func page(_ server: String) -> String {

@@ -2,7 +2,6 @@ import AccountTestSupport
 import Foundation
 import JSON
 import NIOHTTP1
-import Subprocess
 import Testing
 
 /// `examples/web` with the files of `clients/web`, on another site than the server, and the steps of a person in it.
@@ -30,25 +29,17 @@ struct WebExample: Sendable {
                 try Data(pointed.utf8).write(to: folder.appendingPathComponent(name))
             }
         }
-        try await RunningProgram.run(
-            .name("python3"),
-            ["-u", "-m", "http.server", "0", "--bind", "127.0.0.1", "--directory", folder.path],
-            recognizing: { (line: String) -> Int? in
-                let words = line.split(separator: " ")
-                return words.firstIndex(of: "port").flatMap { Int(words[$0 + 1]) }
-            },
-            { port in
-                try await Browser.run { browser in
-                    let url: @Sendable (String) -> String = { "http://localhost:\(port)/\($0)" }
-                    let example = WebExample(server: server, browser: browser, url: url)
-                    // A page without scripts, so that no session is renewed meanwhile.
-                    try await browser.open(url("style.css"))
-                    try await browser.run("localStorage.clear(); sessionStorage.clear()")
-                    try await browser.open(url(page))
-                    try await body(example)
-                }
+        try await RunningProgram.serveFiles(of: folder) { port in
+            try await Browser.run { browser in
+                let url: @Sendable (String) -> String = { "http://localhost:\(port)/\($0)" }
+                let example = WebExample(server: server, browser: browser, url: url)
+                // A page without scripts, so that no session is renewed meanwhile.
+                try await browser.open(url("style.css"))
+                try await browser.run("localStorage.clear(); sessionStorage.clear()")
+                try await browser.open(url(page))
+                try await body(example)
             }
-        )
+        }
     }
 
     // MARK: Steps
