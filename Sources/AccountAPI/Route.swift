@@ -64,8 +64,8 @@ struct Route: Sendable {
     /// §3.2). Everywhere else a body that is not a JSON object is malformed, with any content type: `curl -d` sends
     /// everything as a form.
     let acceptsForm: Bool
-    /// True if the request names an address or a number that may be another person's. While the project protects addresses, refusals
-    /// and answers that say so leave on a tick (`AnswerTick`).
+    /// True if the request names an address or a number that may be another person's. While the project protects
+    /// addresses, refusals and answers that say so leave on a tick (`AnswerTick`).
     let hidesAccounts: Bool
     let handle: @Sendable (APIRequest) async throws -> APIResponse
 

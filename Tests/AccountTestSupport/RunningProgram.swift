@@ -6,8 +6,8 @@ import Testing
 
 /// A program beside the tests that says, in a line of its output, that it is ready.
 package enum RunningProgram {
-    /// Starts it, runs `body` with what `recognize` finds in its output, and ends it and all it started, however the
-    /// body ends.
+    /// Starts it, runs `body` with what `recognize` finds in its output, and ends it and all that it started, also if the
+    /// body throws.
     package static func run<Found: Sendable, Output: Sendable>(
         _ executable: Executable,
         _ arguments: [String],
@@ -60,7 +60,7 @@ package enum RunningProgram {
         }.closureResult
     }
 
-    /// The program ended before it was ready; what it said last is why.
+    /// The program ended before it was ready; its last lines give the reason.
     package struct NeverReady: Error {
         package let output: String
     }

@@ -323,6 +323,10 @@ import Testing
             "apiKey=any&providerId=github.com&authType=signInWithRedirect&sessionId=00&loopback=80&ibi=com.example.app",
             "apiKey=any&providerId=github.com&authType=signInViaRedirect&receiver=opener&redirectUrl=http://127.0.0.1/",
             "apiKey=any&providerId=github.com&authType=signInViaRedirect&receiver=fragment&redirectUrl=http://127.0.0.1/",
+            // No page of the app asks: its redirect could pass the fragment on.
+            "apiKey=any&providerId=github.com&authType=signInViaRedirect&receiver=fragment&redirectUrl=http://127.0.0.1/"
+                + "&sessionId=00",
+            "apiKey=any&authType=verifyApp&appName=signin&redirectUrl=http://127.0.0.1/",
             "apiKey=any&providerId=github.com&authType=nonsense&appName=a&redirectUrl=http://127.0.0.1/",
             "apiKey=any&providerId=github.com&authType=signInViaRedirect&appName=a&redirectUrl=javascript:alert(1)",
         ]

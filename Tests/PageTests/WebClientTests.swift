@@ -314,6 +314,33 @@ import Testing
         }
     }
 
+    @Test func `a forged message is not the event of a popup`() async throws {
+        try await Self.open { _, _, browser in
+            try await browser.run(
+                """
+                window.real = window.open;
+                window.open = (url, id, features) => {
+                  const popup = real(url, id, features);
+                  const server = new URL(url).origin;
+                  setTimeout(() => {
+                    for (const [source, origin, eventId] of
+                      [[window, server, id], [popup, location.origin, id], [popup, server, "x"]]) {
+                      const data = { event: { eventId, error: { code: "auth/forged" } } };
+                      const ports = [new MessageChannel().port1];
+                      dispatchEvent(new MessageEvent("message", { source, origin, data, ports }));
+                    }
+                    window.isForged = true;
+                  });
+                  return popup;
+                };
+                """
+            )
+            let outcome = try await Self.popup(browser, "popup") { try await browser.closeWindow() }
+            #expect(try await browser.value("window.isForged") == true)
+            #expect(outcome["code"] == "popup-closed-by-user", "\(outcome.text)")
+        }
+    }
+
     @Test func `a person who cancels, and one who closes the popup, are errors`() async throws {
         try await Self.open { _, _, browser in
             let cancelled = try await Self.popup(browser, "popup") {
@@ -371,6 +398,9 @@ import Testing
             #expect(try await Self.outcome(browser, "concord.pageResult()") == ["value": .null])
             for query in ["&state=guessed&concordCode=x", "&concordCode=x", "&concordConflict=resolved"] {
                 try await Self.open(app, browser, query)
+                let begun = #"JSON.stringify({ state: "begun", codeVerifier: "x" })"#
+                let key = "'concord:\(try Self.server.url):any:page'"
+                try await browser.run("localStorage.setItem(\(key), \(begun))")
                 #expect(try await Self.outcome(browser, "concord.pageResult()")["code"] == "invalid-state", "\(query)")
             }
         }

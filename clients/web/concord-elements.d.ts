@@ -95,8 +95,9 @@ export class ConcordConflict extends Steps {
  * `<concord-account>`: sign-in methods, suspended methods, sessions, sign-out and deletion. The server's account page,
  * which it links to, has the rest. Without a session it is empty.
  *
- * A change that needs a recent sign-in asks for one, and repeats the change afterwards. If another account signs in
- * meanwhile, nothing is changed, and the element shows that account.
+ * A change that needs a recent sign-in asks for one, and repeats the change afterwards. If the browser blocks the popup
+ * of a repeated connection, the person presses "Connect" again. If another account signs in meanwhile, nothing is
+ * changed, and the element shows that account.
  *
  * Events: `concord-signed-out`, `concord-error`, and `concord-session` after a reauthentication.
  */

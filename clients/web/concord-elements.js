@@ -164,7 +164,6 @@ class Steps extends HTMLElement {
 
   t = (key, values = {}) => {
     const text = words.get(key)[{ zh: 1, th: 2 }[this.tag.slice(0, 2)] ?? 0];
-    // Spaces around Latin words.
     const filled = text.replace(/\{(\w+)\}/g, (_, key) => (key === "name" ? this.name(values.name) : values[key]));
     return filled.replace(/(?<=[ก-๛一-鿿])(?=\w)|(?<=\w)(?=[ก-๛一-鿿])/g, " ");
   };
@@ -280,14 +279,13 @@ class Steps extends HTMLElement {
 }
 
 export class ConcordSignIn extends Steps {
-  // A credential that is linked after the next sign-in.
   #waiting = null;
 
   async start() {
     const { concord } = this;
-    if (concord.uid && !this.isAgain) return this.#finish();
+    if (concord.uid && !this.isAgain) return concord.pageResult().then(() => this.#finish());
     this.project ??= await concord.signInPage();
-    this.show(this.email ? () => this.#ways() : () => this.#start());
+    this.show(this.email || this.isAgain ? () => this.#ways() : () => this.#start());
     const returned = (await concord.redirectResult()) ?? (await concord.pageResult());
     if (returned?.idToken || returned?.asksFirst) return this.#take(returned);
     if (this.memory("conflict") && !this.isAgain) this.#openConflict(this.memory("conflict"));
@@ -352,7 +350,9 @@ export class ConcordSignIn extends Steps {
   // Phone numbers and their challenges are on the server's page.
   #elsewhere = (known) =>
     this.#offers("phone", known) &&
-    this.button("others", () => this.concord.openPage("signin", { lang: this.tag }));
+    this.button("others", () => this.concord.openPage("signin", {
+      lang: this.tag, ...(this.isAgain && { mode: "reauthenticate", methods: "phone" }),
+    }));
 
   #start = () => [
     this.title(this.#waiting ? "have" : "signIn"),
@@ -361,7 +361,6 @@ export class ConcordSignIn extends Steps {
       "next",
       async ({ email }) => {
         this.email = email;
-        // The device of this address gets its methods without a mail.
         const known = this.memory("email") === email && (await this.concord.lookup({ email }));
         this.show(known?.methods ? () => this.#ways(known.methods) : () => this.#ways());
       },
@@ -382,7 +381,7 @@ export class ConcordSignIn extends Steps {
         [this.owner(), this.field("password", "password")],
       ),
     (known || this.isAgain) && this.#providers(known),
-    !proof && this.button("mail", () => this.#mail()),
+    !proof && this.email && this.button("mail", () => this.#mail()),
     proof?.signsIn && this.button("emailLink", () => this.#continue(proof)),
     proof && this.button("newPassword", () => this.#setPassword(proof)),
     (known || this.isAgain) && this.#elsewhere(known),
@@ -443,11 +442,13 @@ export class ConcordSignIn extends Steps {
 
   async #provider(method) {
     const { concord, isAgain } = this;
-    const options = { body: isAgain ? { autoCreate: false } : { asksFirst: true } };
+    const options = isAgain
+      ? { authType: "reauthViaPopup", body: { autoCreate: false } }
+      : { body: { asksFirst: true } };
     const leave = () => concord.signInWithRedirect(method, options);
     if (this.hasAttribute("redirect")) return leave();
     const answer = await concord.signInWithPopup(method, options).catch((error) => {
-      if (error.code !== "popup-blocked") throw error;
+      if (isAgain || error.code !== "popup-blocked") throw error;
       return leave();
     });
     if (answer) await this.#take(answer);
@@ -518,7 +519,6 @@ export class ConcordConflict extends Steps {
     const { state, providerId, proof, email } = await this.concord.readConflict(handle);
     this.conflict.providerId ??= providerId;
     this.values = { name: providerId, email: this.conflict.email ?? email };
-    // The mail of a sign-up is sent already.
     if (handle.length === 43 || (state === "open" && proof?.attemptsLeft)) return this.#askCode();
     if (!/^(open|proven)$/.test(state)) return this.#end(state);
     this.show(() => [
@@ -612,6 +612,7 @@ export class ConcordAccount extends Steps {
     const { concord, email, methods } = this;
     if (!/too-old|insufficient-user/.test(error.code)) {
       super.fail(error);
+      if (error.code === "popup-blocked") this.show(() => this.#overview());
       if (error.code === "wrong-proof") this.warn("credentials");
       if (/user-not|session/.test(error.code)) concord.signOut();
       if (concord.uid) return;
@@ -621,7 +622,7 @@ export class ConcordAccount extends Steps {
     const [action, { uid }] = [this.#action, concord];
     const inner = el("concord-signin", { concord, email, methods, isAgain: true });
     inner.addEventListener("concord-session", () => {
-      if (concord.uid === uid) return this.run(this.#repeatable(action));
+      if (concord.uid === uid) return inner.isConnected && this.run(this.#repeatable(action));
       this.run(async () => {
         await this.start();
         this.warn("taken");
@@ -632,7 +633,6 @@ export class ConcordAccount extends Steps {
 
   #action;
 
-  // Repeated after the person has signed in again.
   #repeatable = (action) => async (answer) => {
     this.#action = () => action(answer);
     await action(answer);

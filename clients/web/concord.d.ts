@@ -95,15 +95,15 @@ export interface ConcordOptions {
 
 export interface CallOptions {
   /**
-   * Idempotency-Key: a repeated call with it gets the first answer. Each changing call makes one by itself, so that
-   * it can be repeated once if its answer gets lost.
+   * Idempotency-Key: a repeated call with it gets the first answer. Methods with `options` make one for a change, and
+   * repeat the call once if its answer gets lost. `call`, `signIn`, `exchangeShortCode` and `undoMerge` make none.
    */
   key?: string;
   /** More fields: `If-Match` with the `ETag` of an answer, `Concord-Proof` with the token of a proof. */
   headers?: Record<string, string>;
 }
 
-/** An answer, with the fields that came with it (not enumerable). */
+/** An answer. `headers`, its header fields, is not enumerable. */
 export type Answer<Content> = Content & { readonly headers: Headers };
 
 /**
@@ -129,7 +129,7 @@ export class Concord {
 
   /**
    * Signs in by a method of the compatible API: `v1/accounts:signInWithPassword`, `v1/accounts:signUp`,
-   * `v2/accounts/mfaSignIn:finalize`. Asks for a device token, and names that of this browser.
+   * `v2/accounts/mfaSignIn:finalize`. Sends the browser's device token, and requests one.
    */
   signIn<Content = Tokens>(path: string, members: object): Promise<Answer<Content>>;
   /**
@@ -157,9 +157,9 @@ export class Concord {
   /** Leaves for the sign-in page or the page of a conflict. */
   openPage(page: "signin" | "conflict", options?: PageOptions): Promise<void>;
   /**
-   * Takes the person back from a page of the server: exchanges the code for a session, and clears the query of the
-   * address. Returns null if the address has no result. `outcome` is the state of the conflict. Without `idToken` there
-   * is no session: offer the sign-in.
+   * Call it on the page that a page of the server returns to. It exchanges the code for a session, and removes the whole
+   * query and fragment from the address, the app's own too: read them first. Returns null if the address has no result.
+   * `outcome` is the state of the conflict. Without `idToken` there is no session: offer the sign-in.
    */
   pageResult(): Promise<({ outcome: ConflictState | null } & Partial<HandedSession>) | null>;
 

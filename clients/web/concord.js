@@ -134,13 +134,14 @@ export class Concord {
     const idToken = answer.id_token;
     // A sign-out meanwhile wins.
     if (this.#session !== session || claims(idToken).sub !== session.uid) throw new ConcordError("no-session");
-    this.#begin({ idToken, refreshToken: answer.refresh_token, expiresIn: answer.expires_in });
+    Object.assign(session, { idToken, end: Date.now() + (answer.expires_in - 300) * 1000 });
     return idToken;
   }
 
   signOut() {
+    const { storage } = this.#options;
+    if (stored(storage, this.#key)?.uid === this.uid) stored(storage, this.#key, null);
     this.#session = null;
-    stored(this.#options.storage, this.#key, null);
   }
 
   async signIn(path, members) {
@@ -270,7 +271,6 @@ async function openPopup(server, request, receive) {
   return popup;
 }
 
-// The handler gets the digest alone.
 async function leave(server, request, more) {
   const [eventId, secret] = [random(), random()];
   const sessionId = [...(await digest(secret))].map((byte) => (byte + 256).toString(16).slice(1)).join("");

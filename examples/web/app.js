@@ -71,8 +71,15 @@ async function leave(handle) {
 }
 
 async function account() {
+  const answer = await concord.methods().catch(async (error) => {
+    report(error);
+    if (/user-not|session/.test(error.code)) return concord.signOut();
+    // The loop repeats the call.
+    await new Promise((resolve) => setTimeout(resolve, 2000));
+  });
+  if (!answer) return;
+  const { methods } = answer;
   const { email } = claims(await concord.idToken());
-  const { methods } = await concord.methods();
   const { button } = await ask("account", { email, methods: methods.map(({ method }) => method).join(", ") });
   if (button === "delete") await remove().catch(async (error) => {
     if (error.code !== "credential-too-old-login-again") throw error;

@@ -79,8 +79,8 @@ export function exchange(code, verifier) {
   return call("POST", "concord/v1/session:exchange", { body, key: randomText() });
 }
 
-// Returns the reason for this visit: `{ trip, code }` for a return to this tab, `{ message }` for the answer of an errand of
-// another tab, `{ isForeign: true }` for a code that no tab may use, or `{}`.
+// Returns the reason for this visit: `{ trip, code }` for a return to this tab, `{ message }` for the answer of an errand
+// of another tab, `{ isForeign: true }` for a code that no tab may use, or `{}`.
 export function arrival() {
   const query = new URLSearchParams(location.search);
   const code = query.get("concordCode");

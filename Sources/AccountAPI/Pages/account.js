@@ -256,7 +256,7 @@ const actions = {
 
   async signInAgain() {
     const { methods, waits } = view.data;
-    const fields = { mode: "reauthenticate", methods: methods.join(","), lang: texts.language };
+    const fields = { mode: "reauthenticate", user: user.localId, methods: methods.join(","), lang: texts.language };
     if (user.email) fields.email = user.email;
     const { concord } = claims(await session.idToken());
     return leave(fields, { waits, user: user.localId, replaces: concord?.session });
@@ -653,6 +653,7 @@ async function offerSignIn(error, waits) {
     errand = await prepareSignIn("recent", {
       lang: texts.language,
       mode: "reauthenticate",
+      user: account.localId,
       ...(error.details?.methods && { methods: error.details.methods.join(",") }),
       ...(account.email && { email: account.email }),
     });

@@ -137,8 +137,8 @@ function check(request, isAuthorized) {
   }
   if (isOwn(request)) {
     // The token is for this service, so it stays on this origin.
-    if (!request.appName) throw new Failure("bad-request", "auth/argument-error");
-    if (!isHere(request.redirectUrl)) throw new Failure("unauthorized-domain", "auth/unauthorized-domain");
+    if (!request.appName || !request.eventId) throw new Failure("bad-request", "auth/argument-error");
+    if (!isOfOneOrigin(request.redirectUrl, location.href)) throw new Failure("unauthorized-domain", "auth/unauthorized-domain");
     return;
   }
   if (!isPopup(request) && !isRedirect(request)) throw new Failure("bad-request", "auth/argument-error");
@@ -148,12 +148,17 @@ function check(request, isAuthorized) {
   }
   if (keepsSessionID(request) && !request.sessionId) throw new Failure("bad-request", "auth/argument-error");
   if (!isAuthorized) throw new Failure("unauthorized-domain", "auth/unauthorized-domain");
+  // An open redirect of the app would pass the fragment on to another site. So only a page of the same origin may ask for
+  // it, which the referrer shows: a redirect keeps the referrer of its start.
+  if (keepsSessionID(request) && !isOfOneOrigin(document.referrer, request.redirectUrl)) {
+    throw new Failure("unauthorized-domain", "auth/unauthorized-domain");
+  }
   if (isPopup(request) && !window.opener) throw new Failure("no-receiver", "auth/popup-blocked");
 }
 
-function isHere(address) {
+function isOfOneOrigin(address, other) {
   try {
-    return new URL(address).origin === location.origin;
+    return new URL(address).origin === new URL(other).origin;
   } catch {
     return false;
   }

@@ -55,7 +55,8 @@ const ofOneSignIn = [
 ];
 
 // The state of the visit:
-// - of the request: `app`, `email`, `language`, `isReauthentication`, `allowed` (methods), `except` (an account);
+// - of the request: `app`, `email`, `language`, `isReauthentication` (of `user`, an id), `allowed` (methods),
+//   `except` (an account);
 // - of a mail's link: `lookup` (its secret), `way` (its button), `signUp` (a handle and a secret);
 // - of this sign-in: `step`, `ways` (the methods of the account, and a proof if there is one), `only` (the method that
 //   the person chose), `mailed` (addresses), `code` (for a new password), `phone`, `factor`, `trip` (to a provider),
@@ -116,6 +117,7 @@ function takeFragment() {
     // The page shows it: no other text of a link.
     email: email && isEmail(email) ? email : undefined,
     isReauthentication: get("mode") === "reauthenticate" || undefined,
+    user: get("user"),
     allowed: get("methods")?.split(","),
     except: get("except") && { user: get("except"), email: get("exceptEmail") },
     lookup: get("lookup"),
@@ -501,7 +503,7 @@ const actions = {
   },
 
   async restart() {
-    clear({ step: "start", email: undefined, isReauthentication: undefined, allowed: undefined });
+    clear({ step: "start", email: undefined, isReauthentication: undefined, user: undefined, allowed: undefined });
   },
 
   // The provider that waits for the sign-in stays.
@@ -590,7 +592,8 @@ async function mailWays(addresses) {
 // A mail leads to a host that the project names, and to none below it (`linkPolicy.authorizesSubdomains`). Then the mail
 // names no page, and the request stored in this browser leads back.
 async function mailing(send) {
-  const continueUrl = await mailedDestination();
+  // Without an answer about the destination, the mail names no page.
+  const continueUrl = await mailedDestination().catch(() => undefined);
   try {
     return await send(continueUrl);
   } catch (error) {
@@ -650,9 +653,9 @@ const offersPhone = () => isOffered("phone") && sendsTexts();
 const letChoose = new Set(["github.com", "google.com", "microsoft.com"]);
 
 function openProvider(providerId) {
-  const { app, email, isReauthentication, allowed, except, linking } = kept;
+  const { app, email, isReauthentication, user, allowed, except, linking } = kept;
   const state = {
-    app, email, isReauthentication, allowed, except, linking, language: kept.language, trip: { providerId },
+    app, email, isReauthentication, user, allowed, except, linking, language: kept.language, trip: { providerId },
   };
   const wishes = { login_hint: email, prompt: except && letChoose.has(providerId) ? "select_account" : undefined };
   const authType = isReauthentication ? "reauthViaRedirect" : "signInViaRedirect";
@@ -823,7 +826,8 @@ async function finish(answer, method, more = {}) {
   const email = more.email === null ? null : more.email ?? answer.email ?? kept.email;
   const opened = new Session(project.apiKey, answer);
   const isOther = email !== undefined && email?.toLowerCase() !== kept.email?.toLowerCase();
-  if (kept.isReauthentication && kept.email && isOther) {
+  const isOtherUser = kept.user && claims(await opened.idToken()).sub !== kept.user;
+  if (kept.isReauthentication && (isOtherUser || (kept.email && isOther))) {
     await opened.end().catch(() => {});
     throw new Problem("other-account");
   }

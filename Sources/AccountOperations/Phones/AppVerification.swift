@@ -117,7 +117,7 @@ package struct AppVerifiers: Sendable {
 
 /// The proof that a request for a text from one of Concord's own pages needs. Raw values are those of the wire.
 package enum TextChallenge: String, Sendable, Hashable, CaseIterable {
-    /// Any request is accepted.
+    /// No challenge: the page sends a made-up token.
     case none
     /// The token of a solved challenge.
     case required

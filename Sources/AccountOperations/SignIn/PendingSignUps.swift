@@ -581,11 +581,11 @@ extension AccountOperations {
                 // Before, so that a crash leaves the sign-up to decline again. After, for a conflict that a concurrent
                 // request has opened meanwhile; a declined sign-up opens none.
                 try await declineConflict(of: signUp, bringing: credential, at: now)
-                try await store.spend(
-                    [.decline(signUp, at: now)]
-                        + storeAnswer(view, to: request.idempotent, of: nil, tenant: tenant, at: now)
-                ).requireApplied()
+                try await store.spend([.decline(signUp, at: now)]).requireApplied()
                 try await declineConflict(of: signUp, bringing: credential, at: now)
+                // Last, so that a repetition after a crash declines the conflict too.
+                let answer = try storeAnswer(view, to: request.idempotent, of: nil, tenant: tenant, at: now)
+                if !answer.isEmpty { try await store.spend(answer).requireApplied() }
                 metrics.decided(verdict.rule)
                 return view
             }

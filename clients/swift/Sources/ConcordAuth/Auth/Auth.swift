@@ -119,8 +119,7 @@ public final class Auth: Sendable {
     ///
     /// A refresh that is under way cannot bring the session back. A sign-in that began before the sign-out, in any
     /// process, stores nothing and throws ``AuthErrorCode/nullUser``; a later one signs in. Other sessions of the
-    /// account stay; `user.sessions()`
-    /// lists them.
+    /// account stay; `user.sessions()` lists them.
     ///
     /// - Throws: ``AuthErrorCode/storeUnreadable`` or ``AuthErrorCode/storeFutureFormat``:
     ///   ``discardStoredState()`` then ends the session. ``AuthErrorCode/storeNotWritable``: the user is signed out in
@@ -130,6 +129,7 @@ public final class Auth: Sendable {
             state.session = nil
             state.endedSession = nil
             state.redirect = nil
+            state.page = nil
             state.signOuts &+= 1
         }
         publish(changed.state)

@@ -104,6 +104,7 @@ extension AuthConflict {
     @discardableResult
     public func resolve(_ proof: ConflictProof? = nil, in auth: Auth) async throws(AuthError) -> AuthDataResult {
         try await Deadline.limit(auth.configuration.requestTimeout) { () throws(AuthError) in
+            let signOuts = try auth.keeper.read().signOuts
             var conflict = try auth.newest(self)
             guard let proof = proof ?? conflict.proof else {
                 throw AuthError(.proofRequired, "Prove the mailbox first: startProof(in:), then prove(code:in:).")
@@ -116,7 +117,12 @@ extension AuthConflict {
             let call = Call<SignInAnswer>.post(path, ["proofToken": token.text.json], bearer: conflict.handle.text)
                 .once(Digest.idempotencyKey(conflict.handle, path, token.text))
             let result = try await conflict.ending(in: auth) { () throws(AuthError) in
-                try await auth.signIn(call, for: .signIn(provider: providerID), settling: conflict.handle)
+                try await auth.signIn(
+                    call,
+                    for: .signIn(provider: providerID),
+                    settling: conflict.handle,
+                    since: signOuts
+                )
             }
             return isNew ? result.ofNewUser : result
         }
@@ -154,8 +160,11 @@ extension AuthConflict {
                 }
                 return try conflict.store(proven, in: auth)
             }
-            conflict.proof = try await PendingSignUp.prove(conflict, body, in: auth)
-            try auth.replace(conflict)
+            // Otherwise an earlier call has proven it, and lost the answer to the next step.
+            if conflict.proof?.accountExists != true {
+                conflict.proof = try await PendingSignUp.prove(conflict, body, in: auth)
+                try auth.replace(conflict)
+            }
             if conflict.proof?.accountExists == true { conflict = try await conflict.opened(in: auth) }
             guard let proof = conflict.proof else { throw AuthError(.invalidServerAnswer, "the answer has no proof") }
             return proof
@@ -221,12 +230,21 @@ extension AuthConflict {
                 }
             if hasEnded {
                 try auth.forget(self)
-            } else if proof != nil, error.code == .proofExpired || error.code == .proofStale {
+            } else if proof != nil, isOver(error.code) {
                 var unproven = self
                 unproven.proof = nil
                 try auth.replace(unproven)
             }
             throw error
+        }
+    }
+
+    /// True if a refusal says that the stored proof is over. Sign-ups have one refusal for no proof and an old one.
+    private func isOver(_ code: AuthErrorCode) -> Bool {
+        switch code {
+        case .proofExpired, .proofStale: true
+        case .proofRequired: kind == .unprovenAddress
+        default: false
         }
     }
 

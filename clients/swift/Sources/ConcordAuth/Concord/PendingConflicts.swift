@@ -29,9 +29,9 @@ extension Auth {
         }
     }
 
-    /// Removes a conflict that has ended.
+    /// Removes a conflict that has ended. One that a concurrent step has given another handle stays.
     func forget(_ conflict: AuthConflict) throws(AuthError) {
-        _ = try keeper.change { state in state.conflicts.removeAll { $0.id == conflict.id } }
+        _ = try keeper.change { state in state.conflicts.removeAll { $0.handle == conflict.handle } }
     }
 
     /// Returns the newest state of `conflict`: an earlier process may have proven it.

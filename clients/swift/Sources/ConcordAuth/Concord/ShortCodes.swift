@@ -50,11 +50,15 @@ extension Auth {
     /// - Throws: `wrongProof`, `tooManyRequests`; the errors of ``signIn(withEmail:link:)``.
     @discardableResult
     public func signIn(withEmail email: String, shortCode: String) async throws(AuthError) -> AuthDataResult {
-        let code = try await actionCode(ofShortCode: shortCode, email: email, purpose: .emailSignIn)
-        return try await signIn(
-            .post("/v1/accounts:signInWithEmailLink", ["email": email.json, "oobCode": code.json]),
-            for: .signIn(provider: EmailAuthProvider.id)
-        )
+        try await Deadline.limit(configuration.requestTimeout) { () throws(AuthError) in
+            let signOuts = try keeper.read().signOuts
+            let code = try await actionCode(ofShortCode: shortCode, email: email, purpose: .emailSignIn)
+            return try await signIn(
+                .post("/v1/accounts:signInWithEmailLink", ["email": email.json, "oobCode": code.json]),
+                for: .signIn(provider: EmailAuthProvider.id),
+                since: signOuts
+            )
+        }
     }
 
     /// Takes an account from the person who made it with another person's address: the reader of the mailbox says that

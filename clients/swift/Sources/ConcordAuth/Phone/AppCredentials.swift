@@ -43,7 +43,8 @@ extension Auth {
     }
 
     func add(_ verification: PendingPhoneVerification) throws(AuthError) {
-        _ = try keeper.change { state in
+        // The text is on its way, so the caller gets the ID also if the store cannot be written.
+        _ = try keeper.changeInMemory { state in
             state.phoneVerifications.removeAll {
                 $0.verificationID == verification.verificationID
                     || verification.requestTime.timeIntervalSince($0.requestTime) >= Self.codeSeconds

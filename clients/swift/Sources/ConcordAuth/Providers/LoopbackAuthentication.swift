@@ -11,7 +11,7 @@ public import Foundation
 ///     process.arguments = [url.absoluteString]
 ///     try process.run()
 /// }
-/// let credential = try await OAuthProvider(providerID: "github.com").credential(using: browser)
+/// let credential = try await OAuthProvider(providerID: "github.com").credential(with: browser)
 /// ```
 ///
 /// The port is free again when the call ends. The receiver answers requests for its own page only, so a page of
