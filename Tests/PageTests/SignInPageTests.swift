@@ -973,6 +973,27 @@ import Testing
         }
     }
 
+    @Test func `a confirmation without an address is of the named account alone`() async throws {
+        let owner = try #require(try await signUpWithGoogle("confirm-owner@gmail.com")["localId"]?.string)
+        _ = try await signUpWithGoogle("confirm-stranger@gmail.com")
+        let app = Self.encoded(try Self.server.url + "/healthz")
+        let fragment =
+            "mode=reauthenticate&user=\(owner)&methods=google.com"
+            + "&continueUrl=\(app)&state=s&codeChallenge=\(Self.challenge)"
+        try await Browser.run { browser in
+            try await open(browser, fragment)
+            try await browser.wait(for: "Confirm that it is you")
+            try await browser.press("Continue with Google")
+            try await consent(browser, "google-confirm-stranger@gmail.com", email: "confirm-stranger@gmail.com")
+            try await browser.wait(until: "location.pathname === '/signin'")
+            try await problem(browser, contains: "That is another account.")
+            try await browser.press("Continue with Google")
+            try await consent(browser, "google-confirm-owner@gmail.com", email: "confirm-owner@gmail.com")
+            try await browser.wait(until: "location.pathname === '/healthz'")
+            #expect(try await browser.value("location.search.includes('concordCode=')") == true)
+        }
+    }
+
     @Test func `a confirmation offers only the methods of the account, and accepts no other account`() async throws {
         let email = "confirm@gmail.com"
         try await signUpWithGoogle(email)
